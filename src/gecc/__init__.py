@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _top = Path(__file__).resolve().parents[2]
 if Path(__file__).resolve().parents[1].name == "src" and (_top / "pyproject.toml").is_file():
-    __path__.append(str(_top))
+    __path__.insert(0, str(_top))
 
 if TYPE_CHECKING:
     from .driver import optimize as optimize
