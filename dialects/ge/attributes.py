@@ -1,0 +1,216 @@
+"""
+Attributes of the ge dialect: how the data of a constant is written, and what passes decide.
+
+    dense<[1, -1]>                      a few numbers, MLIR's own form, where its text is exact
+    #ge.splat<0.5>                      one element, repeated; never unpacked
+    #ge.bytes<"0000807F">               a few elements whose numbers have no exact text (NaN, infinities, float8, int4)
+    #ge.strings<["a", "b"]>             a few strings
+    #ge.weight<@w, 4096>                a tensor in the file that `ge.weights @w` names, from that byte on
+    #ge.l2_tiling<...>                  how a group is cut into tiles (l2-fusion)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, FloatData, IntAttr, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from .errors import text_of
+
+
+@irdl_attr_definition
+class WeightAttr(ParametrizedAttribute):
+    """A tensor in a weights file: the symbol of its `ge.weights` op, and the offset of its first byte."""
+
+    name = "ge.weight"
+    file: SymbolRefAttr
+    offset: IntAttr
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.file)
+            printer.print_string(f", {self.offset.data}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            file = parser.parse_attribute()
+            if not isinstance(file, SymbolRefAttr):
+                parser.raise_error("the symbol of a ge.weights op, such as @w, must come first")
+            parser.parse_punctuation(",")
+            return [file, IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))]
+
+
+@irdl_attr_definition
+class SplatAttr(ParametrizedAttribute):
+    """
+    One element repeated over the whole tensor: an integer, a float, or bytes in hexadecimal where a float's text would
+    not tell it from another one (NaN, infinities, minus zero).
+    """
+
+    name = "ge.splat"
+    element: IntAttr | FloatData | BytesAttr
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            match self.element:
+                case BytesAttr():
+                    printer.print_string(f'"{self.element.data.hex().upper()}"')
+                case FloatData():
+                    text = repr(self.element.data)  # shortest text that reads back; the lexer wants a point in it
+                    printer.print_string(text if "." in text else text.replace("e", ".0e"))
+                case IntAttr():
+                    printer.print_string(str(self.element.data))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            number = parser.parse_optional_number()
+            if number is None:
+                return [_hex(parser)]
+            return [FloatData(number) if isinstance(number, float) else IntAttr(number)]
+
+
+@irdl_attr_definition
+class RawAttr(ParametrizedAttribute):
+    """The elements' bytes as ONNX's raw_data has them (little-endian, 4-bit ones packed), in hexadecimal."""
+
+    name = "ge.bytes"
+    data: BytesAttr
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f'"{self.data.data.hex().upper()}"')
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [_hex(parser)]
+
+
+def _hex(parser: AttrParser) -> BytesAttr:
+    text = parser.parse_str_literal()
+    try:
+        return BytesAttr(bytes.fromhex(text))
+    except ValueError:
+        parser.raise_error(f"pairs of hexadecimal digits must stand here, got {text!r}")
+
+
+@irdl_attr_definition
+class StringsAttr(ParametrizedAttribute):
+    """The elements of a tensor of strings, in row-major order."""
+
+    name = "ge.strings"
+    values: ArrayAttr[Attribute]
+
+    def texts(self) -> list[str]:
+        return [text_of(v) or "" for v in self.values]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.values)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            values = parser.parse_attribute()
+        if not isinstance(values, ArrayAttr):
+            parser.raise_error("a list of strings must stand here")
+        return [strings(text_of(v) or "" for v in cast("ArrayAttr[Attribute]", values))]
+
+
+def strings(texts: object) -> ArrayAttr[Attribute]:
+    """A list of texts as one attribute, in the same form whether it was built or parsed."""
+    return ArrayAttr([StringAttr(t) for t in cast("Sequence[str]", texts)])
+
+
+@irdl_attr_definition
+class L2TilingAttr(ParametrizedAttribute):
+    """
+    How an L2 group runs: `tiles` tiles of at most `tile[k]` along axis `axes[k]` of its results, and what that was
+    modelled to bring.
+
+    weights        "resident" (read from memory once) or "streamed" (once a tile)
+    working_set    bytes that one tile needs in the cache
+    bytes_before   bytes from and to memory without the group, modelled
+    bytes_after    with it
+    hit_share      share of the group's intermediate bytes that is served from the cache, 0 .. 1
+    """
+
+    name = "ge.l2_tiling"
+    axes: ArrayAttr[IntAttr]
+    tile: ArrayAttr[IntAttr]
+    tiles: IntAttr
+    weights: StringAttr
+    working_set: IntAttr
+    bytes_before: IntAttr
+    bytes_after: IntAttr
+    hit_share: FloatData
+
+    @staticmethod
+    def of(
+        axes: Sequence[int],
+        tile: Sequence[int],
+        tiles: int,
+        *,
+        weights: str,
+        working_set: int,
+        bytes_before: int,
+        bytes_after: int,
+        hit_share: float,
+    ) -> L2TilingAttr:
+        ints = [IntAttr(a) for a in axes], [IntAttr(t) for t in tile]
+        return L2TilingAttr(
+            ArrayAttr(ints[0]),
+            ArrayAttr(ints[1]),
+            IntAttr(tiles),
+            StringAttr(weights),
+            IntAttr(working_set),
+            IntAttr(bytes_before),
+            IntAttr(bytes_after),
+            FloatData(round(hit_share, 4)),
+        )
+
+    def print_parameters(self, printer: Printer) -> None:
+        axes, tile = ([i.data for i in array] for array in (self.axes, self.tile))
+        with printer.in_angle_brackets():
+            printer.print_string(
+                f"axes = {axes}, tile = {tile}, tiles = {self.tiles.data}, weights = {self.weights.data}, "
+                f"working_set = {self.working_set.data}, bytes_before = {self.bytes_before.data}, "
+                f"bytes_after = {self.bytes_after.data}, hit_share = {self.hit_share.data!r}"
+            )
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def key(name: str) -> None:
+            parser.parse_keyword(name)
+            parser.parse_punctuation("=")
+
+        def ints(name: str) -> ArrayAttr[IntAttr]:
+            key(name)
+            found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+            return ArrayAttr([IntAttr(n) for n in found])
+
+        def number(name: str) -> IntAttr:
+            parser.parse_punctuation(",")
+            key(name)
+            return IntAttr(parser.parse_integer())
+
+        with parser.in_angle_brackets():
+            axes = ints("axes")
+            parser.parse_punctuation(",")
+            tile = ints("tile")
+            tiles = number("tiles")
+            parser.parse_punctuation(",")
+            key("weights")
+            weights = StringAttr(parser.parse_keyword_in(("resident", "streamed")))
+            sizes = [number(name) for name in ("working_set", "bytes_before", "bytes_after")]
+            parser.parse_punctuation(",")
+            key("hit_share")
+            share = FloatData(float(parser.parse_number()))
+        return [axes, tile, tiles, weights, *sizes, share]

@@ -1,0 +1,231 @@
+"""
+The data of constants: attribute <-> numpy array, and the files that hold the large ones.
+
+A weights file is mapped on first use and never read whole; an array of a weight is a view of the mapping. What a pass
+computes and is too large for the text goes to a *sidecar*, one file a process, which the driver copies beside the
+output when the module is written.
+"""
+
+from __future__ import annotations
+
+import atexit
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    FloatData,
+    IntAttr,
+    ModuleOp,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation
+
+from .attributes import RawAttr, SplatAttr, StringsAttr, WeightAttr, strings
+from .errors import InputError
+from .types import Element, StringType, byte_size, element_of, is_float, shape_of, tensor_type
+
+Array: TypeAlias = npt.NDArray[Any]
+
+INLINE = 512
+"""Bytes up to which a constant's data stands in the text; more goes to a file."""
+
+SIDECAR = "folded"
+"""Symbol of the `ge.weights` op of the process's sidecar."""
+
+
+def value_of(array: Array) -> Attribute:
+    """
+    The attribute that holds a small array exactly. Equal arrays of one type give equal attributes.
+
+    raises     ValueError for more than INLINE bytes that are not one element repeated
+    """
+    element = element_of(array.dtype)
+    if element.type == StringType():
+        return StringsAttr(strings(str(x) for x in array.ravel()))
+    raw = raw_bytes(array) if array.size <= 1 or element.bits < 8 else None
+    if raw is None:
+        first = array.ravel()[:1].tobytes() if array.flags.c_contiguous else np.ascontiguousarray(array.flat[0]).tobytes()
+        if _all_same(array, first):
+            return _splat(first, element)
+        raw = raw_bytes(array) if array.nbytes <= INLINE else None
+    if raw is None or len(raw) > INLINE:
+        raise ValueError("too large for the text")
+    if element.bits >= 8 and element.dtype.kind in "biuf" and (not is_float(element.type) or _prints_exactly(array)):
+        return DenseIntOrFPElementsAttr(cast(Any, tensor_type(element.type, array.shape)), BytesAttr(raw))
+    return RawAttr(BytesAttr(raw))
+
+
+def _splat(first: bytes, element: Element) -> SplatAttr:
+    number = np.frombuffer(first, element.dtype)[0]
+    if element.dtype.kind in "biu":
+        return SplatAttr(IntAttr(int(number)))
+    if is_float(element.type):
+        value = float(number)
+        if math.isfinite(value) and (value != 0 or math.copysign(1, value) > 0):
+            return SplatAttr(FloatData(value))
+    return SplatAttr(BytesAttr(first))
+
+
+def _splat_element(value: SplatAttr, element: Attribute) -> Array:
+    if isinstance(value.element, BytesAttr):
+        return from_raw(value.element.data, element, ())
+    return np.asarray(value.element.data).astype(element_of(element).dtype)
+
+
+def _all_same(array: Array, first: bytes) -> bool:
+    if all(s == 0 for s, d in zip(array.strides, array.shape, strict=True) if d > 1):
+        return True
+    if array.size > INLINE and array.ravel()[1:2].tobytes() != first:  # the common case, without a pass over the data
+        return False
+    flat = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1)
+    return bool((flat == np.frombuffer(first, np.uint8)).all())
+
+
+def _prints_exactly(array: Array) -> bool:
+    """Whether MLIR's text for these floats, as xDSL writes and reads it, gives them back bit for bit."""
+    digits = {4: 9, 8: 17}.get(array.dtype.itemsize)
+
+    def exact(x: np.generic) -> bool:
+        value = float(cast(Any, x))
+        if not math.isfinite(value) or (value == 0 and math.copysign(1, value) < 0):
+            return False
+        if array.dtype.type(float(f"{value:.5e}")) == x:
+            return True
+        return "." in (f"{value:.{digits}g}" if digits else repr(value))
+
+    return array.dtype.name in ("float16", "float32", "float64") and all(exact(x) for x in array.ravel())
+
+
+def raw_bytes(array: Array) -> bytes:
+    """The bytes as ONNX's raw_data has them: little-endian, row-major, elements of less than a byte packed."""
+    bits = element_of(array.dtype).bits
+    if bits >= 8:
+        return np.ascontiguousarray(array).tobytes()
+    per = 8 // bits
+    flat = np.ascontiguousarray(array).ravel().view(np.uint8) & ((1 << bits) - 1)
+    flat = np.concatenate([flat, np.zeros(-len(flat) % per, np.uint8)]).reshape(-1, per)
+    packed = np.zeros(len(flat), np.uint8)
+    for k in range(per):
+        packed |= flat[:, k] << (bits * k)
+    return packed.tobytes()
+
+
+def from_raw(data: bytes | memoryview | Array, element: Attribute, shape: tuple[int, ...]) -> Array:
+    """The inverse of `raw_bytes`; a view of `data` where elements are whole bytes."""
+    row = element_of(element)
+    count = math.prod(shape)
+    if row.bits >= 8:
+        return np.frombuffer(data, row.dtype, count).reshape(shape)
+    per = 8 // row.bits
+    packed = np.frombuffer(data, np.uint8)[: -(-count // per)]
+    parts = np.stack([(packed >> (row.bits * k)) & ((1 << row.bits) - 1) for k in range(per)], axis=-1)
+    flat = parts.ravel()[:count]
+    if row.dtype.name.startswith("int"):  # the sign bit stands in the middle of the byte
+        sign = 1 << (row.bits - 1)
+        return ((flat ^ sign).astype(np.int8) - sign).astype(row.dtype).reshape(shape)
+    return (flat.view(row.dtype) if row.dtype.name.startswith("float") else flat.astype(row.dtype)).reshape(shape)
+
+
+@lru_cache(maxsize=64)
+def _mapping(path: str, size: int, mtime: int) -> Array:
+    del size, mtime  # they only tell a changed file from the one that was mapped
+    return np.memmap(path, np.uint8, mode="r")
+
+
+def mapped(path: str) -> Array:
+    """The bytes of a file, mapped. Raises InputError where there is none."""
+    try:
+        stat = os.stat(path)
+        return _mapping(path, stat.st_size, stat.st_mtime_ns) if stat.st_size else np.zeros(0, np.uint8)
+    except OSError as err:
+        raise InputError(f"weights cannot be read: {err.strerror or err}", file=path) from None
+
+
+def find_module(op: Operation) -> ModuleOp | None:
+    top: Operation | None = op
+    while top is not None and not isinstance(top, ModuleOp):
+        top = top.parent_op()
+    return top
+
+
+def weight_files(module: ModuleOp) -> Iterator[Operation]:
+    """The module's `ge.weights` ops, which stand before all else."""
+    for op in module.body.block.ops:
+        if op.name != "ge.weights":
+            break
+        yield op
+
+
+def weights_path(module: ModuleOp | None, attr: WeightAttr) -> str | None:
+    """The file of a weight, None where its module does not name it."""
+    for op in weight_files(module) if module else ():
+        if cast(Any, op.properties["sym_name"]).data == attr.file.string_value():
+            return cast(Any, op.properties["path"]).data
+    return None
+
+
+def array_of(value: Attribute, type_: Attribute, module: ModuleOp | None) -> Array:
+    """
+    The data of a constant as a read-only array; a view of the mapping for a weight, a broadcast for a splat.
+
+    raises     InputError where a weights file is missing or too short
+    """
+    assert isinstance(type_, TensorType)
+    element, shape = cast("TensorType[Attribute]", type_).element_type, shape_of(type_)
+    match value:
+        case SplatAttr():
+            return np.broadcast_to(_splat_element(value, element), shape)
+        case RawAttr():
+            return from_raw(value.data.data, element, shape)
+        case StringsAttr():
+            return np.array(value.texts(), dtype=object).reshape(shape)
+        case WeightAttr():
+            path = weights_path(module, value)
+            if path is None:
+                raise InputError(f"no ge.weights @{value.file.string_value()} in the module")
+            data, begin, size = mapped(path), value.offset.data, byte_size(element, math.prod(shape))
+            if begin + size > len(data):
+                raise InputError(f"a weight of {size} bytes at {begin} ends past the file's {len(data)}", file=path)
+            return from_raw(data[begin : begin + size], element, shape)
+        case DenseIntOrFPElementsAttr():
+            dtype = element_of(element).dtype
+            dense = cast("DenseIntOrFPElementsAttr[Any]", value)
+            if dtype.name.startswith(("int4", "uint4", "int2", "uint2")):
+                data = np.array(dense.get_values()).astype(dtype)
+            else:
+                data = np.frombuffer(dense.data.data, dtype)
+            return np.broadcast_to(data, shape) if data.size == 1 else data.reshape(shape)
+        case _:
+            raise InputError(f"a constant's value must be dense or one of ge's own forms, got {value.name}")
+
+
+@lru_cache(maxsize=1)
+def sidecar_path() -> Path:
+    """The process's sidecar, gone when it ends."""
+    folder = tempfile.mkdtemp(prefix="gecc-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder) / "folded.weights"
+
+
+def append_to_sidecar(array: Array) -> int:
+    """Writes the bytes of `array` at the end of the sidecar, aligned to 64; returns where they begin."""
+    with sidecar_path().open("ab") as file:
+        begin = -(-file.tell() // 64) * 64
+        file.write(b"\0" * (begin - file.tell()))
+        file.write(raw_bytes(array))
+    return begin
+
+
+def weight_in(symbol: str, offset: int) -> WeightAttr:
+    return WeightAttr(SymbolRefAttr(symbol), IntAttr(offset))
