@@ -1,0 +1,530 @@
+"""
+What every op of the ge dialect has: one declaration from which its text, verifier, import and export follow.
+
+    @ge_op
+    class TransposeOp(PureOp):
+        name = "ge.transpose"
+        onnx = OnnxName("Transpose", since=1)
+        input = operand()                       # operands in ONNX's order
+        perm = ints(())                         # attributes under ONNX's names, with ONNX's defaults
+        output = result()
+
+        def infer(self, x): ...                 # numbered constraints, then what is known of the results
+
+The text is the same for every op: operands in order (`none` for an absent one), attributes that differ from their
+default, types, and the ONNX names last:
+
+    %y = ge.transpose %x perm [0, 2, 1] : tensor<?x4x8xf16> -> tensor<?x8x4xf16> onnx "block/Transpose_3" ["y"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    AttrSizedResultSegments,
+    IRDLOperation,
+    OptOperandDef,
+    OptResultDef,
+    VarOperandDef,
+    VarResultDef,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    opt_result_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import ConstantLike, Pure
+
+from .errors import fail, text_of
+from .info import Info, info_of_type
+
+Tensor = SSAValue[TensorType[Attribute]]
+NODE, OUTPUTS = "onnx.node", "onnx.outputs"
+
+
+@dataclass(frozen=True)
+class OnnxName:
+    """
+    The ONNX operator that an op stands for.
+
+    type           operator name
+    since          first version of the operator whose meaning is the op's, apart from `attributes_before`; older ones
+                   are imported as ge.opaque
+    attributes_before   {opset: {attribute: operand}}: before that opset the operand was an attribute of this name
+    domain         operator domain
+    """
+
+    type: str
+    since: int = 1
+    attributes_before: dict[int, dict[str, str]] = field(default_factory=lambda: {})
+    domain: str = ""
+
+
+# ------------------------------------------------------------------ declarations
+# Each returns what irdl_op_definition expects, typed as what the accessor gives.
+
+
+def operand() -> Tensor:
+    return cast(Tensor, operand_def(TensorType))
+
+
+def opt_operand() -> Tensor | None:
+    return cast("Tensor | None", opt_operand_def(TensorType))
+
+
+def var_operands() -> Sequence[Tensor]:
+    return cast("Sequence[Tensor]", var_operand_def(TensorType))
+
+
+def result() -> Tensor:
+    return cast(Tensor, result_def(TensorType))
+
+
+def opt_result() -> Tensor | None:
+    return cast("Tensor | None", opt_result_def(TensorType))
+
+
+def var_results() -> Sequence[Tensor]:
+    return cast("Sequence[Tensor]", var_result_def(TensorType))
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How one kind of attribute is kept: python value <-> xDSL attribute, and its text after the attribute's name."""
+
+    kind: str
+    pack: Callable[[Any], Attribute]
+    unpack: Callable[[Any], Any]
+    parse: Callable[[Parser], Any]
+    show: Callable[[Any], str]
+    constraint: Any
+
+
+def _float_text(value: float) -> str:
+    # ONNX's floats are f32: the shortest text that gives the same f32 back.
+    import numpy as np
+
+    text = str(np.float32(value))
+    if text in ("nan", "inf", "-inf"):
+        return f'"{text}"'
+    return text if "." in text else text.replace("e", ".0e") if "e" in text else text + ".0"
+
+
+def _parse_float(parser: Parser) -> float:
+    text = parser.parse_optional_str_literal()
+    return float(text) if text is not None else float(parser.parse_number())
+
+
+def _list(parse: Callable[[Parser], Any]) -> Callable[[Parser], Any]:
+    return lambda parser: tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse(parser)))
+
+
+def _parse_int(parser: Parser) -> int:
+    return parser.parse_integer(allow_boolean=False)
+
+
+def _parse_text(parser: Parser) -> str:
+    text = parser.parse_optional_str_literal()
+    return text if text is not None else parser.parse_bytes_literal().decode()
+
+
+def _list_text(show: Callable[[Any], str]) -> Callable[[Any], str]:
+    return lambda values: "[" + ", ".join(map(show, values)) + "]"
+
+
+def _string_text(value: str) -> str:
+    return str(StringAttr(value))
+
+
+INT = Codec("int", lambda v: IntegerAttr(int(v), i64), lambda a: a.value.data, _parse_int, str, IntegerAttr)
+INTS = Codec(
+    "ints",
+    lambda v: DenseArrayBase.from_list(i64, [int(x) for x in v]),
+    lambda a: a.get_values(),
+    _list(_parse_int),
+    _list_text(str),
+    DenseArrayBase,
+)
+FLOAT = Codec("float", lambda v: FloatAttr(v, f32), lambda a: a.value.data, _parse_float, _float_text, FloatAttr)
+FLOATS = Codec(
+    "floats",
+    lambda v: ArrayAttr([FloatAttr(x, f32) for x in v]),
+    lambda a: tuple(x.value.data for x in a),
+    _list(_parse_float),
+    _list_text(_float_text),
+    ArrayAttr,
+)
+TEXT = Codec("string", StringAttr, text_of, _parse_text, _string_text, StringAttr | BytesAttr)
+TYPE = Codec("type", lambda v: v, lambda a: a, lambda p: p.parse_type(), str, TypeAttribute)
+
+REQUIRED: Any = object()
+
+
+@dataclass(frozen=True)
+class AttributeDecl:
+    """An ONNX attribute of an op: `default` None means that absent is a meaning of its own."""
+
+    codec: Codec
+    default: Any
+
+
+def ints(default: Sequence[int] | None = REQUIRED) -> tuple[int, ...]:
+    return cast(Any, AttributeDecl(INTS, tuple(default) if default is not None and default is not REQUIRED else default))
+
+
+def opt_ints() -> tuple[int, ...] | None:
+    return cast(Any, AttributeDecl(INTS, None))
+
+
+def integer(default: int = REQUIRED) -> int:
+    return cast(Any, AttributeDecl(INT, default))
+
+
+def opt_integer() -> int | None:
+    return cast(Any, AttributeDecl(INT, None))
+
+
+def real(default: float = REQUIRED) -> float:
+    return cast(Any, AttributeDecl(FLOAT, default))
+
+
+def text(default: str = REQUIRED) -> str:
+    return cast(Any, AttributeDecl(TEXT, default))
+
+
+def element_type(default: Attribute | None = REQUIRED) -> Attribute:
+    """An ONNX attribute that holds a TensorProto.DataType, as a type."""
+    return cast(Any, AttributeDecl(TYPE, default))
+
+
+# ------------------------------------------------------------------ the base
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An operand or a result of the declaration."""
+
+    name: str
+    kind: str
+    """"one", "optional" or "variadic"."""
+
+
+class GeOp(IRDLOperation):
+    """Base of all ops that stand for one ONNX operator. Concrete ones are declared with `@ge_op`."""
+
+    if TYPE_CHECKING:
+        onnx: ClassVar[OnnxName]
+        slots: ClassVar[tuple[Slot, ...]]
+        """Operands as declared, in ONNX's order."""
+        result_slots: ClassVar[tuple[Slot, ...]]
+        decls: ClassVar[dict[str, AttributeDecl]]
+        """Attributes as declared, by ONNX's name."""
+
+    def __init__(
+        self, *operands: SSAValue | None, result_types: Sequence[Attribute] | None = None, results: int = 1, **attrs: Any
+    ) -> None:
+        """
+        operands       in ONNX's order, None for an absent one; a variadic operand takes the rest
+        result_types   inferred if not given
+        results        how many results, where some are optional or variadic
+        attrs          ONNX attributes under their names, as plain values
+        raises         VerifyException where a constraint does not hold
+        """
+        cls = type(self)
+        properties = cls.pack(attrs)
+        present = [v for v in operands if v is not None]
+        cls._segments(properties, "operand", cls.slots, [v is not None for v in operands])
+        count = len(result_types) if result_types is not None else results
+        cls._segments(properties, "result", cls.result_slots, [True] * count)
+        if result_types is None:
+            # Inference reads the op as it stands: it is made first with its operands' types known, then typed.
+            unknown = [TensorType(f32, [])] * count
+            Operation.__init__(self, operands=present, result_types=unknown, properties=properties)
+            for value, info in zip(self.results, self.inferred(), strict=False):
+                value._type = info.type  # pyright: ignore[reportPrivateUsage]
+        else:
+            Operation.__init__(self, operands=present, result_types=result_types, properties=properties)
+
+    @classmethod
+    def pack(cls, attrs: dict[str, Any]) -> dict[str, Attribute]:
+        """Plain values as properties; what equals its default is left out, so that equal ops are equal."""
+        properties: dict[str, Attribute] = {}
+        for name, value in attrs.items():
+            decl = cls.decls[name]
+            if value is not None and (decl.default is REQUIRED or value != decl.default):
+                properties[name] = decl.codec.pack(value)
+        return properties
+
+    @classmethod
+    def _segments(
+        cls, properties: dict[str, Attribute], what: str, slots: tuple[Slot, ...], present: Sequence[bool]
+    ) -> None:
+        if sum(s.kind != "one" for s in slots) < 2:
+            return
+        fixed = [int(p) for p in present[: len(slots)]] + [0] * (len(slots) - len(present))
+        if slots[-1].kind == "variadic":
+            fixed[-1] = max(0, len(present) - len(slots) + 1)
+        properties[f"{what}SegmentSizes"] = DenseArrayBase.from_list(i32, fixed)
+
+    def by_slot(self) -> list[SSAValue | None]:
+        """Operands in ONNX's order, None for an absent one; a variadic operand gives one entry a value."""
+        found: list[SSAValue | None] = []
+        for slot in self.slots:
+            value: Any = getattr(self, slot.name)
+            found.extend(value) if slot.kind == "variadic" else found.append(value)
+        return found
+
+    def results_by_slot(self) -> list[SSAValue | None]:
+        found: list[SSAValue | None] = []
+        for slot in self.result_slots:
+            value: Any = getattr(self, slot.name)
+            found.extend(value) if slot.kind == "variadic" else found.append(value)
+        return found
+
+    def attrs(self) -> dict[str, Any]:
+        """Attributes that are present, as plain values."""
+        return {n: d.codec.unpack(self.properties[n]) for n, d in self.decls.items() if n in self.properties}
+
+    def rebuilt(self, operands: Sequence[SSAValue | None], **changed: Any) -> Self:
+        """The same op on other operands (in ONNX's order) with some attributes changed; result types are inferred."""
+        new = type(self)(*operands, results=len(self.results), **(self.attrs() | changed))
+        new.attributes.update(self.attributes)
+        return new
+
+    # What an op says of itself; the rest of its questions are in interfaces.py.
+
+    def infer(self, *operands: Any) -> Sequence[Info] | Info:
+        """
+        What is known of the results from what is known of the operands (an `Info` each, None for an absent one; a
+        variadic operand gives one each). Checks the op's constraints on the way, with `fail`.
+        """
+        raise NotImplementedError
+
+    def inferred(self, known: Callable[[SSAValue], Info] | None = None) -> Sequence[Info]:
+        """`infer` on this op's operands, of which `known` tells more than their types do."""
+        look = known or info_of
+        infos = self.infer(*(None if v is None else look(v) for v in self.by_slot()))
+        return [infos] if isinstance(infos, Info) else infos
+
+    def verify_(self) -> None:
+        for name, decl in self.decls.items():
+            if decl.default is REQUIRED and name not in self.properties:
+                fail(self, f"attribute {name} must be given")
+        for k, (value, info) in enumerate(zip(self.results, self.inferred(), strict=False)):
+            if not info.admits(value.type):
+                fail(self, f"result {k} must be {info.type}, got {value.type} (T)")
+
+    # ------------------------------------------------------------------ text
+
+    def print(self, printer: Printer) -> None:
+        # Trailing absent operands are not written.
+        values = self.by_slot()
+        while values and values[-1] is None:
+            values.pop()
+        if values:
+            printer.print_string(" ")
+            printer.print_list(values, lambda v: printer.print_ssa_value(v) if v else printer.print_string("none"))
+        for name, decl in self.decls.items():
+            if name in self.properties:
+                printer.print_string(f" {name} {decl.codec.show(decl.codec.unpack(self.properties[name]))}")
+        printer.print_op_attributes(self.attributes, reserved_attr_names=(NODE, OUTPUTS), print_keyword=True)
+        printer.print_string(" : ")
+        if values:
+            printer.print_list([v for v in values if v], lambda v: printer.print_attribute(v.type))
+            printer.print_string(" -> ")
+        outs = self.results_by_slot()
+        while outs and outs[-1] is None:
+            outs.pop()
+        printer.print_list(outs, lambda v: printer.print_attribute(v.type) if v else printer.print_string("none"))
+        print_names(printer, self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved: list[Any] = []
+        if parser.parse_optional_keyword("none") is not None:
+            unresolved.append(None)
+        else:
+            unresolved.append(parser.parse_optional_unresolved_operand())
+        if unresolved == [None] and parser.parse_optional_punctuation(",") is None:
+            unresolved = []
+        elif unresolved[0] is None or parser.parse_optional_punctuation(","):
+            while True:
+                absent = parser.parse_optional_keyword("none") is not None
+                unresolved.append(None if absent else parser.parse_unresolved_operand())
+                if parser.parse_optional_punctuation(",") is None:
+                    break
+        attrs: dict[str, Any] = {}
+        while (name := parser.parse_optional_keyword_in(tuple(cls.decls))) is not None:
+            attrs[name] = cls.decls[name].codec.parse(parser)
+        extra = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_punctuation(":")
+        types: list[Attribute] = []
+        if unresolved:
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+            parser.parse_punctuation("->")
+        present = [u for u in unresolved if u is not None]
+        if len(present) != len(types):
+            parser.raise_error(f"{len(present)} operands need as many types, got {len(types)}")
+        operands = iter([parser.resolve_operand(u, t) for u, t in zip(present, types, strict=True)])
+
+        def out() -> Attribute | None:
+            return None if parser.parse_optional_keyword("none") is not None else parser.parse_type()
+
+        outs = parser.parse_comma_separated_list(parser.Delimiter.NONE, out)
+        properties = cls.pack(attrs)
+        cls._segments(properties, "operand", cls.slots, [u is not None for u in unresolved])
+        cls._segments(properties, "result", cls.result_slots, [o is not None for o in outs])
+        op = cls.create(
+            operands=[next(operands) for u in unresolved if u is not None],
+            result_types=[o for o in outs if o is not None],
+            properties=properties,
+            attributes=dict(extra.data) if extra is not None else {},
+        )
+        parse_names(parser, op.attributes)
+        return op
+
+
+class PureOp(GeOp):
+    """An op without effects whose results depend on its operands and attributes alone: most of ONNX."""
+
+    traits = traits_def(Pure())
+
+
+def print_names(printer: Printer, attributes: dict[str, Attribute]) -> None:
+    """` onnx "node" ["output"]`, of what is there."""
+    node, outputs = attributes.get(NODE), attributes.get(OUTPUTS)
+    if node is None and outputs is None:
+        return
+    printer.print_string(" onnx")
+    for attr in (node, outputs):
+        if attr is not None:
+            printer.print_string(" ")
+            printer.print_attribute(attr)
+
+
+def parse_names(parser: Parser, attributes: dict[str, Attribute]) -> None:
+    if parser.parse_optional_keyword("onnx") is None:
+        return
+    if (node := _parse_optional_text(parser)) is not None:
+        attributes[NODE] = node
+    outputs = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_optional_text(parser))
+    if outputs is not None:
+        attributes[OUTPUTS] = ArrayAttr([o for o in outputs if o is not None])
+
+
+def _parse_optional_text(parser: Parser) -> StringAttr | None:
+    text = parser.parse_optional_str_literal()
+    if text is None:
+        # xDSL lexes a literal with escapes beyond ASCII as bytes.
+        raw = parser.parse_optional_bytes_literal()
+        text = None if raw is None else raw.decode("utf-8", "replace")
+    return None if text is None else StringAttr(text)
+
+
+def set_names(op: Operation, node: str | None, outputs: Sequence[str] | None = None) -> None:
+    if node:
+        op.attributes[NODE] = StringAttr(node)
+    if outputs:
+        op.attributes[OUTPUTS] = ArrayAttr([StringAttr(o) for o in outputs])
+
+
+OpT = TypeVar("OpT", bound=type[GeOp])
+
+
+def ge_op(cls: OpT) -> OpT:
+    """
+    Declares an op: what `irdl_op_definition` does, plus ONNX's name and attributes as plain values.
+
+    raises     TypeError where a variadic operand or result is not the last one
+    """
+    own = {k: v for k, v in cls.__dict__.items() if isinstance(v, AttributeDecl)}
+    inherited = {k: v for base in reversed(cls.__mro__[1:]) for k, v in getattr(base, "_decls_here", {}).items()}
+    decls = inherited | own
+    onnx = cls.__dict__.get("onnx") or OnnxName("")
+    for name, decl in decls.items():
+        constraint = decl.codec.constraint
+        setattr(cls, name, prop_def(constraint) if decl.default is REQUIRED else opt_prop_def(constraint))
+    if "onnx" in cls.__dict__:
+        del cls.onnx
+    if "irdl_options" not in cls.__dict__:
+        cls.irdl_options = _segment_options(cls)
+    cls = cast(OpT, irdl_op_definition(cast(Any, cls)))
+    definition = cls.get_irdl_definition()
+    cls.onnx, cls.decls = onnx, decls
+    cls.slots = tuple(Slot(n, _kind(d)) for n, d in definition.operands)
+    cls.result_slots = tuple(Slot(n, _kind(d)) for n, d in definition.results)
+    for slots in (cls.slots, cls.result_slots):
+        if any(s.kind == "variadic" for s in slots[:-1]):
+            raise TypeError(f"{cls.name}: only the last operand or result can be variadic")
+    for name, decl in decls.items():
+        setattr(cls, name, property(_accessor(name, decl)))
+    return cls
+
+
+def shared_attributes(cls: OpT) -> OpT:
+    """For a base that declares attributes for several ops: takes its declarations aside, where irdl does not look."""
+    here = {k: v for k, v in cls.__dict__.items() if isinstance(v, AttributeDecl)}
+    for name in here:
+        delattr(cls, name)
+    setattr(cls, "_decls_here", here)  # noqa: B010 - a name that the type does not declare
+    return cls
+
+
+def _accessor(name: str, decl: AttributeDecl) -> Callable[[GeOp], Any]:
+    default = None if decl.default is REQUIRED else decl.default
+
+    def read(op: GeOp) -> Any:
+        attr = op.properties.get(name)
+        return default if attr is None else decl.codec.unpack(attr)
+
+    return read
+
+
+def _kind(definition: object) -> str:
+    if isinstance(definition, OptOperandDef | OptResultDef):
+        return "optional"
+    return "variadic" if isinstance(definition, VarOperandDef | VarResultDef) else "one"
+
+
+def _segment_options(cls: type[GeOp]) -> Sequence[Any]:
+    """Sizes of segments are a property where more than one operand, or result, need not be exactly one value."""
+    loose = [getattr(v, "cls", None) for base in cls.__mro__ for v in vars(base).values()]
+    options: list[Any] = []
+    if sum(c in (OptOperandDef, VarOperandDef) for c in loose) > 1:
+        options.append(AttrSizedOperandSegments(as_property=True))
+    if sum(c in (OptResultDef, VarResultDef) for c in loose) > 1:
+        options.append(AttrSizedResultSegments(as_property=True))
+    return options
+
+
+def info_of(value: SSAValue) -> Info:
+    """What the type of a value says, and its data where a small constant makes it."""
+    info = info_of_type(value.type)
+    owner = value.owner
+    if isinstance(owner, Operation) and owner.has_trait(ConstantLike):
+        return cast(Any, owner).known(info)
+    return info
