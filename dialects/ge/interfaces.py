@@ -1,0 +1,190 @@
+"""
+What a pass may ask of an op. A pass puts these questions and never lists ops that it was not written for; an op of a
+plugin that answers is fused, planned and run like ours.
+
+    shape of the work   Elementwise, Reduction, Contraction, Movement; flops_of, bytes_of
+    buffers             overwrites (which operand may the result lie over), View (the result is an operand's bytes)
+    tiles               Tiles: loops, operand_tiles, on_tile
+    effects             is_pure, from the op's traits
+
+A `Box` is one tile of a value: an (offset, size) for each axis of the value's own type. Offsets and sizes are numbers;
+a tile at the border is another op than one inside (its pads differ), so border tiles are asked for on their own.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from .core import GeOp
+from .types import is_element, is_static, nbytes, shape_of
+
+Box: TypeAlias = "tuple[tuple[int, int], ...]"
+
+
+def whole(value: SSAValue) -> Box:
+    """The box of a whole static value."""
+    return tuple((0, d) for d in shape_of(value.type))
+
+
+def box_shape(box: Box) -> tuple[int, ...]:
+    return tuple(size for _, size in box)
+
+
+class Tiles(abc.ABC):
+    """
+    An op that can be computed tile by tile: tiles put together equal the whole, bit for bit.
+
+    A tile is a box of the op's first result; all results of the op are cut alike.
+    """
+
+    @abc.abstractmethod
+    def loops(self) -> tuple[str, ...]:
+        """
+        One word an axis of the result, then one a reduced axis: "parallel" (may be cut), "whole" (every tile covers
+        the axis) or "reduction".
+        """
+
+    @abc.abstractmethod
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        """The box of each operand (in `op.operands` order) that a tile of the result needs, halo included."""
+
+    @abc.abstractmethod
+    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
+        """An op that computes that tile from its operands' tiles."""
+
+
+class Work(abc.ABC):
+    """An op that knows how much arithmetic it is."""
+
+    @abc.abstractmethod
+    def flops(self) -> int:
+        """Floating-point (or integer) operations of the whole op on static shapes; a multiply-add is two."""
+
+
+class View(abc.ABC):
+    """An op whose result is an operand's elements in the same order under another shape: no byte moves."""
+
+    def view_of(self) -> int:
+        """Which operand."""
+        return 0
+
+
+class Overwrites(abc.ABC):
+    """An op whose result may lie over one of its operands, since it reads an index no later than it writes it."""
+
+    @abc.abstractmethod
+    def overwrites(self) -> tuple[int, ...]:
+        """Positions in `op.operands`, best first. The operand must be of the result's type."""
+
+
+class Elementwise(Tiles, Work, Overwrites):
+    """
+    y[i] = scalar(x0[i], x1[i], ...) with ONNX's broadcasting.
+
+    `cost` is the arithmetic of one element; what needs a table or a series counts more than an addition.
+    """
+
+    cost = 1
+
+    @abc.abstractmethod
+    def scalar(self, m: Any, *x: Any) -> Any:
+        """
+        The function of one element, in terms of a namespace `m` with numpy's names (maximum, exp, where, ...). With
+        numpy for `m` it computes; a backend passes one that emits code.
+        """
+
+    def loops(self) -> tuple[str, ...]:
+        assert isinstance(self, Operation)
+        return ("parallel",) * len(shape_of(self.results[0].type))
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        assert isinstance(self, Operation)
+        return [broadcast_box(tile, shape_of(v.type)) for v in self.operands]
+
+    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
+        del tile
+        return on_operands(self, operands)
+
+    def flops(self) -> int:
+        assert isinstance(self, Operation)
+        return self.cost * math.prod(shape_of(self.results[0].type))
+
+    def overwrites(self) -> tuple[int, ...]:
+        assert isinstance(self, Operation)
+        return tuple(k for k, v in enumerate(self.operands) if v.type == self.results[0].type)
+
+
+class Reduction(Work):
+    """An op that combines elements along axes of its first operand."""
+
+    @abc.abstractmethod
+    def reduced_axes(self) -> tuple[int, ...]:
+        """Counted from the front."""
+
+    def flops(self) -> int:
+        assert isinstance(self, Operation)
+        return math.prod(shape_of(self.operands[0].type))
+
+
+class Contraction(Work):
+    """An op that multiplies and adds: convolution, matrix product."""
+
+
+class Movement(abc.ABC):
+    """An op that computes nothing: each element of the result is one of an operand (or a fill)."""
+
+
+def broadcast_box(tile: Box, shape: tuple[int, ...]) -> Box:
+    """The box of an operand of `shape` that broadcasts to a result of which `tile` is wanted."""
+    tail = tile[len(tile) - len(shape) :]
+    return tuple((0, 1) if d == 1 else t for d, t in zip(shape, tail, strict=True))
+
+
+def on_operands(op: object, operands: Sequence[SSAValue], **changed: Any) -> Operation:
+    """The op on other operands, given as `op.operands` lists them; result types are inferred."""
+    assert isinstance(op, GeOp)
+    given = iter(operands)
+    return op.rebuilt([None if v is None else next(given) for v in op.by_slot()], **changed)
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether `op` may be folded, merged, moved or dropped: no effects, no randomness, no state."""
+    return is_side_effect_free(op)
+
+
+def flops_of(op: Operation) -> int:
+    """Arithmetic of a static op; a fusion's is its body's, what says nothing counts one an element."""
+    if isinstance(op, Work):
+        return op.flops()
+    if op.regions:
+        return sum(flops_of(inner) for region in op.regions for inner in walk_body(region))
+    if isinstance(op, View | Movement):
+        return 0
+    return sum(math.prod(shape_of(r.type)) for r in op.results if is_static(r.type))
+
+
+def walk_body(region: Region) -> Iterator[Operation]:
+    for block in region.blocks:
+        yield from block.ops
+
+
+def bytes_of(op: Operation) -> int:
+    """Bytes that a static op reads and writes when nothing is cached: each operand and result once."""
+    values = [*dict.fromkeys(op.operands), *op.results]
+    return sum(nbytes(v.type) for v in values if has_bytes(v))
+
+
+def has_bytes(value: SSAValue) -> bool:
+    """Whether a value is a static tensor or memref of elements of fixed width."""
+    type_ = value.type
+    if not isinstance(type_, TensorType | MemRefType) or not is_static(type_):
+        return False
+    element = type_.get_element_type()
+    return is_element(element) and element.name != "ge.string"
