@@ -16,11 +16,16 @@ Shape = Sequence[int | str]
 class Graph:
     """Collects nodes in order; `op` returns the name of the node's first output."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: str = "float32") -> None:
+        self.dtype = dtype
         self.nodes: list[NodeProto] = []
         self.weights: list[TensorProto] = []
         self.inputs: dict[str, tuple[int, Shape]] = {}
         self._random = np.random.RandomState(0)
+
+    @property
+    def float(self) -> int:
+        return helper.np_dtype_to_tensor_dtype(np.dtype(self.dtype))
 
     def input(self, name: str, *shape: int | str, dtype: int = TensorProto.FLOAT) -> str:
         self.inputs[name] = (dtype, shape)
@@ -41,7 +46,7 @@ class Graph:
         return self._initializer(centre + self._random.uniform(-0.1, 0.1, size))
 
     def _initializer(self, values: np.ndarray) -> str:
-        self.weights.append(numpy_helper.from_array(values.astype("float32"), f"weight_{len(self.weights)}"))
+        self.weights.append(numpy_helper.from_array(values.astype(self.dtype), f"weight_{len(self.weights)}"))
         return self.weights[-1].name
 
     def dim(self, x: str, axis: int) -> str:
@@ -52,7 +57,7 @@ class Graph:
             self.nodes,
             "main",
             [helper.make_tensor_value_info(name, *kind) for name, kind in self.inputs.items()],
-            [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()],
+            [helper.make_tensor_value_info(name, self.float, shape) for name, shape in outputs.items()],
             self.weights,
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
@@ -103,16 +108,16 @@ def yolo() -> ModelProto:
     return g.model(boxes=[1, 3 * (8 * 8 + 4 * 4), per_box])
 
 
-def bert() -> ModelProto:
+def bert(dtype: str = "float32") -> ModelProto:
     """BERT's embeddings, three lookups, two additions and LayerNorm, then a dense layer; the length is free."""
-    g, width = Graph(), 32
+    g, width = Graph(dtype), 32
     words = g.input("input_ids", 1, "sequence", dtype=TensorProto.INT64)
     kinds = g.input("token_type_ids", 1, "sequence", dtype=TensorProto.INT64)
     indices = g.constant([list(range(64))])
     places = g.op("Slice", indices, g.constant([0]), g.dim(words, 1), g.constant([1]))
     x = g.op("Add", g.op("Gather", g.weight(100, width), words), g.op("Gather", g.weight(2, width), kinds))
     x = g.op("Add", g.op("Gather", g.weight(64, width), places), x)
-    x = g.op("LayerNormalization", x, g.near(1, width), g.near(0, width), axis=-1, epsilon=1e-12)
+    x = g.op("LayerNormalization", x, g.near(1, width), g.near(0, width), axis=-1, epsilon=1e-5)
     x = g.op("Relu", g.op("Add", g.op("MatMul", x, g.weight(width, 64)), g.near(0, 64)))
     g.op("MatMul", x, g.weight(64, width), output="hidden")
     return g.model(hidden=[1, "sequence", width])
