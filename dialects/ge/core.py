@@ -462,7 +462,7 @@ def ge_op(cls: OpT) -> OpT:
     raises     TypeError where a variadic operand or result is not the last one
     """
     own = {k: v for k, v in cls.__dict__.items() if isinstance(v, AttributeDecl)}
-    inherited = {k: v for base in reversed(cls.__mro__[1:]) for k, v in getattr(base, "_decls_here", {}).items()}
+    inherited = {k: v for base in reversed(cls.__mro__[1:]) for k, v in getattr(base, "__ge_decls__", {}).items()}
     decls = inherited | own
     onnx = cls.__dict__.get("onnx") or OnnxName("")
     for name, decl in decls.items():
@@ -471,7 +471,7 @@ def ge_op(cls: OpT) -> OpT:
     if "onnx" in cls.__dict__:
         del cls.onnx
     if "irdl_options" not in cls.__dict__:
-        cls.irdl_options = _segment_options(cls)
+        cls.irdl_options = tuple(_segment_options(cls))
     cls = cast(OpT, irdl_op_definition(cast(Any, cls)))
     definition = cls.get_irdl_definition()
     cls.onnx, cls.decls = onnx, decls
@@ -490,7 +490,7 @@ def shared_attributes(cls: OpT) -> OpT:
     here = {k: v for k, v in cls.__dict__.items() if isinstance(v, AttributeDecl)}
     for name in here:
         delattr(cls, name)
-    setattr(cls, "_decls_here", here)  # noqa: B010 - a name that the type does not declare
+    setattr(cls, "__ge_decls__", here)  # noqa: B010 - a name that the type does not declare
     return cls
 
 

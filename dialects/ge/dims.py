@@ -116,6 +116,17 @@ def is_unknown(dim: Dim) -> bool:
     return any(s.startswith("?") for s in symbols_of(dim))
 
 
+def is_size(dim: Dim) -> bool:
+    """Whether `dim` is surely not negative: symbols are sizes, and sums of products of sizes stay sizes."""
+    if isinstance(dim, int):
+        return dim >= 0
+    return not is_unknown(dim) and all(c > 0 and all(map(_atom_is_size, m)) for m, c in dim.terms)
+
+
+def _atom_is_size(atom: Atom) -> bool:
+    return any(map(is_size, atom.args)) if atom.name == "max" else all(map(is_size, atom.args))
+
+
 def _terms(dim: Dim) -> list[tuple[Monomial, int]]:
     return list(dim.terms) if isinstance(dim, Expr) else [((), int(dim))] if dim else []
 

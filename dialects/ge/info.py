@@ -9,17 +9,18 @@ the types alone), the importer (which builds types) and the analysis that carrie
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects.builtin import MemRefType, TensorType
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, TensorType, i32, i64
 from xdsl.ir import Attribute, Operation
 
 from .data import Array
 from .dims import Dim, Expr, product, unknown
 from .errors import fail
-from .types import shape_of, tensor_type
+from .types import element_of, shape_of, tensor_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,10 +145,6 @@ def either(a: Dim, b: Dim) -> Dim:
     return b if isinstance(b, int) else a
 
 
-def elements(count: Dim) -> int | None:
-    return count if isinstance(count, int) else None
-
-
 def window_count(size: Dim, kernel: int, stride: int, dilation: int, pad: int, ceil: bool = False) -> Dim:
     """
     How many positions a window has along an axis: floor or ceil of (size + pad - extent) / stride, plus one.
@@ -158,3 +155,17 @@ def window_count(size: Dim, kernel: int, stride: int, dilation: int, pad: int, c
     if isinstance(span, int):
         return (math.ceil(span / stride) if ceil else span // stride) + 1
     return (-(-span // stride) if ceil else span // stride) + 1
+
+
+def shape_arithmetic(a: Info, b: Info, combine: Callable[[Any, Any], Any]) -> Array | None:
+    """
+    Elements of an integer result where those of both operands are known; None where they are not, or are too many to
+    be shape arithmetic, or leave the range of i64 (fixed-width integers wrap, dims do not).
+    """
+    if a.data is None or b.data is None or a.element not in (i32, i64):
+        return None
+    if max(a.data.size, b.data.size) > 64:
+        return None
+    out = np.asarray(combine(a.data.astype(object), b.data.astype(object)), dtype=object)
+    bits = element_of(a.element).bits - 1
+    return out if all(isinstance(x, Expr) or -(1 << bits) <= x < (1 << bits) for x in out.flat) else None

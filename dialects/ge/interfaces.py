@@ -16,7 +16,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Operation, Region, SSAValue
@@ -88,10 +88,10 @@ class Elementwise(Tiles, Work, Overwrites):
     """
     y[i] = scalar(x0[i], x1[i], ...) with ONNX's broadcasting.
 
-    `cost` is the arithmetic of one element; what needs a table or a series counts more than an addition.
+    `COST` is the arithmetic of one element; what needs a table or a series counts more than an addition.
     """
 
-    cost = 1
+    COST: ClassVar[int] = 1
 
     @abc.abstractmethod
     def scalar(self, m: Any, *x: Any) -> Any:
@@ -114,7 +114,7 @@ class Elementwise(Tiles, Work, Overwrites):
 
     def flops(self) -> int:
         assert isinstance(self, Operation)
-        return self.cost * math.prod(shape_of(self.results[0].type))
+        return self.COST * math.prod(shape_of(self.results[0].type))
 
     def overwrites(self) -> tuple[int, ...]:
         assert isinstance(self, Operation)

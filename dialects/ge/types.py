@@ -135,12 +135,12 @@ def is_integer(type_: Attribute) -> bool:
 
 @cache
 def tensor_type(element: Attribute, dims: tuple[int, ...]) -> b.TensorType[Attribute]:
-    """A shared tensor type: types are made thousands of times and compared by value. Free dims are -1."""
-    return b.TensorType(element, dims)
+    """A shared tensor type: types are made thousands of times and compared by value. Free dims are negative."""
+    return b.TensorType(element, [d if d >= 0 else b.DYNAMIC_INDEX for d in dims])
 
 
 def shape_of(type_: Attribute) -> tuple[int, ...]:
-    """Dims of a tensor or memref type; a free one is -1."""
+    """Dims of a tensor or memref type; a free one is negative."""
     assert isinstance(type_, b.TensorType | b.MemRefType)
     return type_.get_shape()
 

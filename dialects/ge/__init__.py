@@ -1,0 +1,49 @@
+"""
+The `ge` dialect: whole-tensor operations with the meaning of ONNX's newest operator set.
+
+    model.onnx --frontend--> ge on tensors --ge-bufferize--> ge.launch on memrefs --backend--> code
+                             ^^^^^^^^^^^^^
+Values are tensors, dims may be free (`?`). Two ways out: `ge-bufferize`, and the export to ONNX.
+Files: core.py (what every op has), interfaces.py (what a pass may ask), info.py and dims.py (what is known of a value
+before it runs), constants.py, bodies.py, memory.py, opaque.py, control.py, and the ops by family.
+"""
+
+from xdsl.ir import Dialect, Operation
+
+from . import activation, arithmetic, bodies, constants, control, convolution, memory, movement, opaque
+from .attributes import L2TilingAttr, RawAttr, SplatAttr, StringsAttr, WeightAttr
+from .core import GeOp, OnnxName
+from .types import OptionalType, SequenceType, StringType, UnknownType
+
+FAMILIES = (activation, arithmetic, convolution, movement)
+"""Modules with the ops that stand for ONNX operators."""
+
+
+def _ops(*modules: object) -> list[type[Operation]]:
+    found = [v for m in modules for v in vars(m).values() if isinstance(v, type) and issubclass(v, Operation)]
+    named = (v for v in found if isinstance(v.__dict__.get("name"), str) and v.name.startswith("ge."))
+    return list(dict.fromkeys(named))
+
+
+ONNX_OPS: dict[tuple[str, str], type[GeOp]] = {
+    (op.onnx.domain, op.onnx.type): op for op in _ops(*FAMILIES) if issubclass(op, GeOp) and op.onnx.type
+}
+"""ONNX (domain, operator) -> the op that stands for it."""
+
+Ge = Dialect(
+    "ge",
+    _ops(*FAMILIES, bodies, constants, control, memory, opaque),
+    [
+        L2TilingAttr,
+        RawAttr,
+        SplatAttr,
+        StringsAttr,
+        WeightAttr,
+        OptionalType,
+        SequenceType,
+        StringType,
+        UnknownType,
+    ],
+)
+
+__all__ = ["FAMILIES", "ONNX_OPS", "Ge", "GeOp", "OnnxName"]
