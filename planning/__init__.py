@@ -1,24 +1,58 @@
 """
 Number problems, cut out of the compiler: integers in, integers out; nothing here knows the IR.
 
-    arena.py     lifetimes -> offsets in one arena         check.py   its slow referee       explain.py  its peak
+    memory   arena.py     lifetimes -> offsets in one arena        check.py   its slow referee     explain.py   its peak
+    L2       piece.py     tensors, ops, groups of ops
+             traffic.py   the traffic model (on footprint.py)      tiles.py   the search for groups
+             judge.py     an LRU cache that replays accesses       trace.py   a plan's accesses
+
+`check` and `judge` are referees: they share no code with what they judge.
 """
 
 from .arena import Buffer, DoesNotFit, Sharing, align_up, arena_size, lower_bound, plan_offsets, reuse_ratio
 from .check import Violation, find_violation
 from .explain import Peak, explain_peak
+from .judge import Access, CacheKind, Replayed, judge
+from .piece import Group, Op, Piece, Plan, Tensor, balanced
+from .tiles import SearchOptions, keep_judged, search, single, single_plan
+from .trace import Memory, memory_of, replay, scratch_offsets, trace_of
+from .traffic import GroupTraffic, Machine, Model, Traffic
 
 __all__ = [
+    "Access",
     "Buffer",
+    "CacheKind",
     "DoesNotFit",
+    "Group",
+    "GroupTraffic",
+    "Machine",
+    "Memory",
+    "Model",
+    "Op",
     "Peak",
+    "Piece",
+    "Plan",
+    "Replayed",
+    "SearchOptions",
     "Sharing",
+    "Tensor",
+    "Traffic",
     "Violation",
     "align_up",
     "arena_size",
+    "balanced",
     "explain_peak",
     "find_violation",
+    "judge",
+    "keep_judged",
     "lower_bound",
+    "memory_of",
     "plan_offsets",
+    "replay",
     "reuse_ratio",
+    "scratch_offsets",
+    "search",
+    "single",
+    "single_plan",
+    "trace_of",
 ]

@@ -1,0 +1,121 @@
+"""
+A piece of a graph as the traffic model, the search and the trace see it: tensors, ops in order, one batch.
+
+    conv1: x, w1 -> a      Piece(batch=32, tensors=(x, w1, a), ops=(Op("conv1", reads=(0, 1), writes=(2,)),))
+                           x, a   batched: sample k is the k-th of 32 equal parts
+                           w1     not batched: read whole for every tile
+
+A plan cuts the ops into consecutive `Group`s. A group runs tile by tile: all its ops on the first `samples` samples,
+then on the next. A group of one op is that op by itself, as its own kernel walks over the batch.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """
+    bytes     of all samples together; views of one buffer (reshapes) are one tensor
+    batched   equal slices, one a sample; otherwise every tile touches it whole (weights)
+    output    a result of the piece: its bytes must reach memory
+    address   offset in the arena that is used when the tensor is not inside a group; None: addresses of its own
+    """
+
+    name: str
+    bytes: int
+    batched: bool = True
+    output: bool = False
+    address: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """Indices of tensors, and the work of all samples; `tileable`: it computes a slice of samples from slices."""
+
+    name: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    flops: float = 0
+    tileable: bool = True
+
+
+class Group(NamedTuple):
+    """Ops [begin, end), `samples` samples a tile."""
+
+    begin: int
+    end: int
+    samples: int
+
+    def tiles(self, batch: int) -> int:
+        return -(-batch // self.samples)
+
+
+Plan = Sequence[Group]
+"""Groups that cover all ops of a piece in order."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """
+    raises   ValueError where a tensor is written twice or after it is read, a batched tensor has no equal slices, or
+             a tileable op writes a tensor that is not batched
+    """
+
+    batch: int
+    tensors: tuple[Tensor, ...]
+    ops: tuple[Op, ...]
+
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise ValueError(f"a batch has at least one sample, got {self.batch}")
+        for tensor in self.tensors:
+            if tensor.batched and tensor.bytes % self.batch:
+                raise ValueError(f"'{tensor.name}': {tensor.bytes} bytes are not {self.batch} equal slices")
+
+        seen: set[int] = set()
+        for op in self.ops:
+            seen.update(op.reads)
+            for t in op.writes:
+                name = self.tensors[t].name
+                if t in seen:
+                    raise ValueError(f"'{op.name}' writes '{name}', which was written or read before")
+                if op.tileable and not self.tensors[t].batched:
+                    raise ValueError(f"'{op.name}' is tileable but '{name}', its result, is not batched")
+            seen.update(op.writes)
+
+    @cached_property
+    def producer(self) -> dict[int, int]:
+        """Tensor -> the op that writes it; inputs and weights have none."""
+        return {t: k for k, op in enumerate(self.ops) for t in op.writes}
+
+    @cached_property
+    def last_touch(self) -> dict[int, int]:
+        """Tensor -> the last op that reads or writes it."""
+        return {t: k for k, op in enumerate(self.ops) for t in (*op.reads, *op.writes)}
+
+    def is_source(self, t: int) -> bool:
+        """An input or a weight: in memory before the first op."""
+        return t not in self.producer
+
+    def stays_inside(self, t: int, group: Group) -> bool:
+        """Written in a tiled group and needed by nobody outside it: it lives in the tile's scratch buffer."""
+        return (
+            group.end - group.begin > 1
+            and group.begin <= self.producer.get(t, -1)
+            and self.last_touch[t] < group.end
+            and not self.tensors[t].output
+        )
+
+    def compulsory_bytes(self) -> int:
+        """Every input, weight and output once: no schedule moves less to and from memory."""
+        used = self.last_touch
+        return sum(t.bytes for i, t in enumerate(self.tensors) if i in used and (t.output or self.is_source(i)))
+
+
+def balanced(batch: int, samples: int) -> int:
+    """Samples a tile such that no more tiles are needed but the last is as full as can be."""
+    tiles = -(-batch // samples)
+    return -(-batch // tiles)

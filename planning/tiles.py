@@ -1,0 +1,329 @@
+"""
+The search for L2 groups: which runs of ops run tile by tile along the batch, and how many samples a tile holds.
+
+    conv1 | conv2 | conv3      ->      [conv1 conv2 conv3] in 6 tiles of 6 samples
+
+Forward over the ops: a label is a way to have run the first i ops, with the cache's history (traffic.State). From it
+every candidate run [i, j) leads on. Two keys decide which labels live: the cost so far, and the cost so far plus what
+the live dirty bytes may still cost; the first alone favours those who have not paid yet.
+
+"Every op by itself" is always a candidate, and ties go to it.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .footprint import SCRATCH, Footprint
+from .piece import Group, Piece, Plan, balanced
+from .traffic import Machine, Model, State
+
+# A piece whose traffic is this near to its compulsory bytes has nothing to gain.
+NOTHING_TO_GAIN = 1.001
+# Ends of candidate runs: all up to this many ops, then only where no fewer bytes cross the neighbouring cuts.
+EVERY_END = 8
+# So many ends in a row at which not one sample fits, and longer runs are not tried.
+HOPELESS = 8
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """
+    occupancy          largest working set of a tile, as a share of L2
+    fusion_threshold   smallest modelled share of a group's intermediate bytes that must be served from L2
+    objective          time: modelled seconds (bytes where the machine's figures are unknown); bytes
+    longest            ops in a group
+    labels             labels that live at an op, by each of the two keys
+    tile_counts        tile counts tried for a run, beginning with the least that fits
+
+    raises   ValueError on a share outside 0..1 or a number below 1
+    """
+
+    occupancy: float = 0.8
+    fusion_threshold: float = 0.8
+    objective: Literal["time", "bytes"] = "time"
+    longest: int = 64
+    labels: int = 2
+    tile_counts: int = 3
+
+    def __post_init__(self) -> None:
+        for name, share in (("occupancy", self.occupancy), ("fusion_threshold", self.fusion_threshold)):
+            if not 0 <= share <= 1:
+                raise ValueError(f"{name} must be in 0..1, got {share}")
+        for name, number in (("longest", self.longest), ("labels", self.labels), ("tile_counts", self.tile_counts)):
+            if number < 1:
+                raise ValueError(f"{name} must be at least 1, got {number}")
+
+
+def single_plan(piece: Piece, machine: Machine) -> list[Group]:
+    """Every op by itself: the baseline of all savings."""
+    return [single(piece, k, machine) for k in range(len(piece.ops))]
+
+
+def single(piece: Piece, k: int, machine: Machine) -> Group:
+    """
+    One op as its own kernel walks: sample by sample where its weights and a sample's slices fit the cache, else in
+    the fewest steps whose slices fit, with the weights streamed for each. An op that does not tile is one step.
+    """
+    op = piece.ops[k]
+    if not op.tileable:
+        return Group(k, k + 1, piece.batch)
+
+    tensors = [piece.tensors[t] for t in {*op.reads, *op.writes}]
+    whole = sum(t.bytes for t in tensors if not t.batched)
+    sample = sum(t.bytes for t in tensors if t.batched) // piece.batch
+    if whole == 0 or whole + 2 * sample <= machine.l2_bytes:
+        return Group(k, k + 1, 1)
+    samples = max(1, min(piece.batch, machine.l2_bytes // max(1, sample)))
+    return Group(k, k + 1, balanced(piece.batch, samples))
+
+
+def search(
+    piece: Piece, machine: Machine, options: SearchOptions | None = None, barred: Collection[int] = ()
+) -> list[Group]:
+    """
+    The best plan found.
+
+    barred    ops that no group may hold (a blacklist); ops that do not tile never are in one
+    returns   groups that cover all ops; those of two and more ops are L2 groups. Never more bytes or time than
+              every op by itself, by the model
+    cost      about linear in ops; ops x ends x tile counts x labels steps of the model
+    """
+    options = options or SearchOptions()
+    model = Model(piece, machine)
+    singles = single_plan(piece, machine)
+    baseline = model.evaluate(singles)
+    if piece.batch == 1 or baseline.total <= NOTHING_TO_GAIN * piece.compulsory_bytes():
+        return singles
+
+    best = _Search(model, options, frozenset(barred), singles).run()
+    found = model.evaluate(best)
+    if found.total >= baseline.total:
+        return singles
+    if options.objective == "time" and found.seconds is not None and baseline.seconds is not None:
+        return best if found.seconds < baseline.seconds else singles
+    return best
+
+
+def keep_judged(plan: Plan, singles: Plan, judged: Callable[[Plan], float]) -> list[Group]:
+    """
+    What of a plan holds before an independent judge: a group stays only if without it the bytes would be more.
+
+    singles   `single_plan`: one group an op
+    judged    bytes to and from memory of a plan; called once a group and twice more
+    """
+    kept = list(plan)
+    total = judged(kept)
+    for group in plan:
+        if group.end - group.begin == 1:
+            continue
+        at = kept.index(group)
+        without = [*kept[:at], *singles[group.begin : group.end], *kept[at + 1 :]]
+        loose = judged(without)
+        if loose <= total:
+            kept, total = without, loose
+    return kept if total < judged(singles) else list(singles)
+
+
+class _Search:
+    def __init__(self, model: Model, options: SearchOptions, barred: frozenset[int], singles: Sequence[Group]):
+        self.model = model
+        self.piece = model.piece
+        self.options = options
+        self.barred = barred
+        self.singles = singles
+        self.by_time = options.objective == "time" and model.knows_time
+        self.limit = int(options.occupancy * model.capacity)
+        self.crossing = _crossing_bytes(self.piece)
+        # By bytes alone a group must pay for itself: so many bytes, and more for every launch.
+        self.fee = max(65536, self.piece.compulsory_bytes() // 10_000)
+
+    def run(self) -> list[Group]:
+        count = len(self.piece.ops)
+        labels: list[list[State]] = [[] for _ in range(count + 1)]
+        labels[0].append(self.model.start())
+        for i in range(count):
+            alive, labels[i] = self._prune(labels[i]), []
+            for shape in (self.model.shape(self.singles[i]), *self._candidates(i)):
+                there = labels[shape.group.end]
+                there += [self.model.step(label, shape) for label in alive]
+                if len(there) > 16 * self.options.labels:
+                    labels[shape.group.end] = self._prune(there)
+
+        best = min((self.model.finish(label) for label in labels[count]), key=self._cost)
+        return _groups_of(best)
+
+    def _prune(self, labels: list[State]) -> list[State]:
+        """The best by either key, one for each last group."""
+        kept: list[State] = []
+        seen: set[Group | None] = set()
+        for key in (self._cost, self._cost_with_debts):
+            room = self.options.labels
+            for label in sorted(labels, key=key):
+                group = label.shape.group if label.shape else None
+                if group in seen:
+                    continue
+                seen.add(group)
+                kept.append(label)
+                room -= 1
+                if room == 0:
+                    break
+        return kept
+
+    def _cost(self, state: State) -> float:
+        if self.by_time:
+            return state.seconds
+        return state.read + state.written + self.fee * state.fees
+
+    def _cost_with_debts(self, state: State) -> float:
+        """Live dirty bytes may have to be written and read again."""
+        tensors, producer = self.piece.tensors, self.piece.producer
+        debts = sum(
+            (2 - stored) * tensors[t].bytes
+            for t, (_, stored) in state.touched.items()
+            if t != SCRATCH and t in producer and not tensors[t].output
+        )
+        if self.by_time:
+            debts /= self.model.machine.memory_bytes_per_s or 1
+        return self._cost(state) + debts
+
+    def _candidates(self, begin: int) -> Iterator[Footprint]:
+        """Footprints of the runs that begin here and may pay."""
+        misfits = 0
+        run = _Run(self.piece, begin)
+        for end in range(begin + 1, min(len(self.piece.ops), begin + self.options.longest) + 1):
+            if not self.piece.ops[end - 1].tileable or end - 1 in self.barred:
+                return
+            run.grow()
+            if end - begin == 1 or not (end - begin <= EVERY_END or self._narrow(end)):
+                continue
+            if not run.reuses_something():
+                continue
+            found = self._tilings(run)
+            misfits = 0 if found else misfits + 1
+            if misfits > HOPELESS:
+                return
+            yield from found
+
+    def _narrow(self, end: int) -> bool:
+        around = self.crossing[end - 1 : end + 2]
+        return self.crossing[end] <= min(around)
+
+    def _tilings(self, run: "_Run") -> list[Footprint]:
+        """Tile counts with resident weights, beginning with the least; else the least with streamed weights."""
+        sample = run.bytes_a_sample()
+        resident: list[Footprint] = []
+        for tiles in self._tile_counts(sample, self.limit - run.whole):
+            shape = self._shape(run, tiles)
+            if shape is None or shape.working_set > self.limit or shape.hit_share < self.options.fusion_threshold:
+                continue
+            if all(shape.group != other.group for other in resident):
+                resident.append(shape)
+            if len(resident) == self.options.tile_counts:
+                break
+        if resident or run.whole == 0:
+            return resident
+
+        spare = run.whole - run.largest_whole
+        for tiles in self._tile_counts(sample, self.limit - run.largest_whole)[:2]:
+            shape = self._shape(run, tiles)
+            if shape is None or shape.working_set - spare > self.limit:
+                continue
+            if shape.hit_share >= self.options.fusion_threshold:
+                return [shape]
+        return []
+
+    def _tile_counts(self, sample: int, room: int) -> list[int]:
+        batch = self.piece.batch
+        samples = room // max(1, sample)
+        if samples < 1:
+            return []
+        least = max(2, -(-batch // samples))
+        counts = (least, least + 1, 2 * least, 4 * least, batch)
+        return sorted({min(n, batch) for n in counts})
+
+    def _shape(self, run: "_Run", tiles: int) -> Footprint | None:
+        samples = -(-self.piece.batch // tiles)
+        group = Group(run.begin, run.end, samples)
+        return self.model.shape(group) if group.tiles(self.piece.batch) > 1 else None
+
+
+class _Run:
+    """Ops [begin, end) while `end` moves on: bounds that tell whether a tile can fit, before anything is packed."""
+
+    def __init__(self, piece: Piece, begin: int):
+        self.piece = piece
+        self.begin = self.end = begin
+        self.whole = 0  # bytes of weights and other whole tensors
+        self.largest_whole = 0  # of one op
+        self._inputs: set[int] = set()
+        self._input_bytes = 0
+        self._made: list[int] = []
+        self._reuses = False
+
+    def grow(self) -> None:
+        op = self.piece.ops[self.end]
+        self.end += 1
+        whole = 0
+        for t in dict.fromkeys(op.reads):
+            tensor = self.piece.tensors[t]
+            whole += 0 if tensor.batched else tensor.bytes
+            if self.piece.producer.get(t, -1) >= self.begin:
+                self._reuses = True
+                continue
+            if t in self._inputs:
+                self._reuses |= tensor.batched
+                continue
+            self._inputs.add(t)
+            if tensor.batched:
+                self._input_bytes += tensor.bytes
+            else:
+                self.whole += tensor.bytes
+        self.largest_whole = max(self.largest_whole, whole)
+        self._made += op.writes
+
+    def reuses_something(self) -> bool:
+        """An op reads what another of the run wrote, or two read the same."""
+        return self._reuses
+
+    def bytes_a_sample(self) -> int:
+        """Inputs, outputs and the most that is alive between them, for one sample: no tile is smaller."""
+        tensors, last = self.piece.tensors, self.piece.last_touch
+        outside = self._input_bytes
+        change = [0] * (self.end - self.begin + 1)
+        for t in self._made:
+            if last[t] >= self.end or tensors[t].output:
+                outside += tensors[t].bytes
+            else:
+                change[self.piece.producer[t] - self.begin] += tensors[t].bytes
+                change[last[t] + 1 - self.begin] -= tensors[t].bytes
+        alive = most = 0
+        for step in change:
+            alive += step
+            most = max(most, alive)
+        return -(-(outside + most) // self.piece.batch)
+
+
+def _crossing_bytes(piece: Piece) -> list[int]:
+    """For each cut before op k (and after the last): batched bytes that are made before and needed after."""
+    change = [0] * (len(piece.ops) + 2)
+    for t, k in piece.producer.items():
+        tensor = piece.tensors[t]
+        if tensor.batched and piece.last_touch[t] > k:
+            change[k + 1] += tensor.bytes
+            change[piece.last_touch[t] + 1] -= tensor.bytes
+    crossing: list[int] = []
+    total = 0
+    for step in change:
+        total += step
+        crossing.append(total)
+    return crossing
+
+
+def _groups_of(state: State) -> list[Group]:
+    groups: list[Group] = []
+    while state.shape is not None:
+        groups.append(state.shape.group)
+        assert state.previous is not None
+        state = state.previous
+    return groups[::-1]

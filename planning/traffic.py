@@ -1,0 +1,468 @@
+"""
+The L2 traffic model: bytes from and to memory that a plan moves, and the time that this takes. All of it modelled.
+
+The cache is LRU over bytes, write-back, and keeps what fits: an access misses when more than the cache's bytes were
+touched since the last touch of the same bytes (the stack distance), so a plan without groups gains from it too.
+
+    group h:   ... writes t[x] ...                 distance of t[x] = |t|
+    groups between                                      + what h touches after t[x] + all that lies between
+    group g:   ... reads t[x] ...                       + what g touches before t[x]
+
+`Model.step` adds one group to a state; the search walks over states, `evaluate` over one plan. Groups are seen through
+their footprints (footprint.py): everything that does not depend on what ran before.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Protocol
+
+from .footprint import SCRATCH, Footprint, Item, footprint
+from .judge import CacheKind
+from .piece import Group, Piece, Plan
+
+# Between groups a hit is credited only below this share of the cache: real caches are not quite LRU.
+SAFE = 0.95
+# Positions in a tensor at which distances are taken; exact up to this many tiles.
+POSITIONS = 64
+
+
+class Machine(Protocol):
+    """What the model reads of a chip; `targets.Target` has this shape. None: unknown."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def l2_bytes(self) -> int: ...
+    @property
+    def memory_bytes_per_s(self) -> float | None: ...
+    @property
+    def l2_read_bytes_per_s(self) -> float | None: ...
+    @property
+    def l2_write_bytes_per_s(self) -> float | None: ...
+    @property
+    def peak_flops(self) -> float | None: ...
+    @property
+    def launch_seconds(self) -> float: ...
+    @property
+    def cache(self) -> CacheKind: ...
+
+
+@dataclass(frozen=True)
+class GroupTraffic:
+    """
+    One group of a plan, modelled.
+
+    read, written        bytes from and to memory while it runs (a write-back is counted where it is noticed)
+    working_set          bytes of one tile: weights, inputs, outputs, scratch
+    intermediate_bytes   read by the group's ops of what its own ops wrote
+    hit_share            of the intermediate bytes, served from L2
+    seconds              None where the machine's figures are unknown; `serial_seconds` if nothing overlapped
+    """
+
+    group: Group
+    tiles: int
+    read: float
+    written: float
+    working_set: int
+    intermediate_bytes: int
+    hit_share: float
+    seconds: float | None
+    serial_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """A plan, modelled: the sums over its groups. Bytes and seconds."""
+
+    groups: tuple[GroupTraffic, ...]
+    read: float
+    written: float
+    seconds: float | None
+    serial_seconds: float | None
+
+    @property
+    def total(self) -> float:
+        return self.read + self.written
+
+
+@dataclass(slots=True)
+class State:
+    """
+    The cache's history after some groups: a chain, newest first.
+
+    touched   tensor -> (depth of the group that touched it last, share of it that memory already has)
+    buried    what died here still dirty and, unless it is still cached at the end, is written back: (tensor, bytes)
+    fees      one for each L2 group so far, and one more for each thousand launches in it
+    """
+
+    depth: int
+    previous: "State | None"
+    shape: Footprint | None
+    touched: dict[int, tuple[int, float]]
+    buried: list[tuple[int, float]]
+    read: float = 0
+    written: float = 0
+    seconds: float = 0
+    fees: float = 0
+
+
+class Model:
+    """Traffic of plans of one piece on one machine. Footprints are remembered."""
+
+    def __init__(self, piece: Piece, machine: Machine):
+        self.piece = piece
+        self.machine = machine
+        self.capacity = machine.l2_bytes
+        self.writes_back_dead = machine.cache != "hints"
+        self.allocates = machine.cache == "write-allocate"
+        self.knows_time = machine.memory_bytes_per_s is not None and machine.peak_flops is not None
+        self._heirs = _heirs(piece)
+        self._shapes: dict[Group, Footprint] = {}
+
+    def shape(self, group: Group) -> Footprint:
+        found = self._shapes.get(group)
+        if found is None:
+            found = self._shapes[group] = footprint(self.piece, group, self.capacity, self.machine.cache)
+        return found
+
+    def start(self) -> State:
+        return State(-1, None, None, {}, [])
+
+    def step(self, state: State, shape: Footprint) -> State:
+        """The state after one more group. Cost: the tensors alive, plus the group's streams for each of its reads."""
+        tensors = self.piece.tensors
+        touched = dict(state.touched)
+        depth = state.depth + 1
+        read, written = shape.extra_read, shape.extra_written
+
+        for t in shape.reads:
+            size = tensors[t].bytes
+            seen = touched.get(t)
+            if seen is None:
+                read += size
+                stored = 1.0
+            else:
+                at, stored = seen
+                missed = self._miss(state, at, t, shape, t)
+                read += missed * size
+                if missed > stored:
+                    written += (missed - stored) * size
+                    stored = missed
+            touched[t] = (depth, stored)
+
+        for t in shape.writes:
+            lost, fetched = self._overwrite(state, touched, shape, t)
+            written += lost
+            read += fetched
+            touched[t] = (depth, 1.0 if t in shape.spilled else 0.0)
+            if tensors[t].output:
+                written += tensors[t].bytes
+                touched[t] = (depth, 1.0)
+
+        if self.writes_back_dead and shape.scratch:
+            lost, fetched = self._reuse_scratch(state, touched, shape, depth)
+            written += lost
+            read += fetched
+
+        buried: list[tuple[int, float]] = []
+        for t in shape.dying:
+            entry = touched.pop(t, None)
+            if entry is None or not self.writes_back_dead or entry[1] >= 1:
+                continue
+            unclaimed = tensors[t].bytes - self._heirs.claimed.get(t, 0)
+            written += (1 - entry[1]) * unclaimed
+            buried.append((t, (1 - entry[1]) * unclaimed))
+            if unclaimed < tensors[t].bytes:
+                touched[t] = (depth, entry[1])  # whoever overwrites it will settle the rest
+
+        after = State(depth, state, shape, touched, buried, state.read + read, state.written + written)
+        after.seconds = state.seconds + (self.group_seconds(shape, read + written) if self.knows_time else 0)
+        ops = shape.group.end - shape.group.begin
+        after.fees = state.fees + (1 + shape.tiles * ops / 1000 if ops > 1 else 0)
+        return after
+
+    def _overwrite(
+        self, state: State, touched: dict[int, tuple[int, float]], shape: Footprint, t: int
+    ) -> tuple[float, float]:
+        """Bytes written back and fetched because t is written to addresses that dead tensors had."""
+        if not self.writes_back_dead:
+            return 0, 0
+
+        lost = 0.0
+        fetched = float(self.piece.tensors[t].bytes)
+        for dead, size in self._heirs.before.get(t, ()):
+            seen = touched.get(dead)
+            if seen is None:
+                continue
+            at, stored = seen
+            missed = self._miss(state, at, dead, shape, t)
+            lost += max(0.0, missed - stored) * size
+            fetched -= (1 - missed) * size
+            if t == self._heirs.last[dead]:
+                del touched[dead]
+        return lost, fetched if self.allocates else 0
+
+    def _reuse_scratch(
+        self, state: State, touched: dict[int, tuple[int, float]], shape: Footprint, depth: int
+    ) -> tuple[float, float]:
+        """The scratch buffer is written again: what the last group left dirty there, and what must be fetched."""
+        lost = 0.0
+        fetched = float(shape.scratch)
+        seen = touched.get(SCRATCH)
+        if seen is not None:
+            at, _ = seen
+            before = _state_at(state, at).shape
+            assert before is not None
+            missed = self._miss(state, at, SCRATCH, shape, SCRATCH)
+            lost = missed * before.scratch
+            fetched -= (1 - missed) * min(before.scratch, shape.scratch)
+        touched[SCRATCH] = (depth, 0.0)
+        return lost, fetched if self.allocates else 0
+
+    def finish(self, state: State) -> State:
+        """Settles what is dead and dirty at the end: what is still cached is never written back."""
+        if not self.writes_back_dead:
+            return state
+
+        written = state.written
+        between = 0
+        known: set[int] = set()
+        for s in _back_to(state, -1):
+            assert s.shape is not None
+            for t, dirty in s.buried:
+                if between + self.piece.tensors[t].bytes <= self.capacity:
+                    written -= dirty
+            between += sum(item.bytes for t, item in s.shape.items.items() if t not in known)
+            known.update(s.shape.items)
+            if between > self.capacity:
+                break
+        return replace(state, written=written)
+
+    def evaluate(self, plan: Plan) -> Traffic:
+        """
+        Model a plan.
+
+        raises   ValueError where the groups do not cover the ops in order
+        """
+        here = 0
+        state = self.start()
+        groups: list[GroupTraffic] = []
+        for group in plan:
+            if group.begin != here or group.end <= here or not 1 <= group.samples <= self.piece.batch:
+                raise ValueError(
+                    f"group [{group.begin}, {group.end}) of {group.samples} samples does not follow {here}"
+                )
+            here = group.end
+            shape = self.shape(group)
+            after = self.step(state, shape)
+            groups.append(self._report(shape, after.read - state.read, after.written - state.written))
+            state = after
+        if here != len(self.piece.ops):
+            raise ValueError(f"the plan ends at op {here} of {len(self.piece.ops)}")
+
+        state = self.finish(state)
+        seconds = serial = None
+        if self.knows_time:
+            seconds = sum(g.seconds or 0 for g in groups)
+            serial = sum(g.serial_seconds or 0 for g in groups)
+        return Traffic(tuple(groups), state.read, state.written, seconds, serial)
+
+    def group_seconds(self, shape: Footprint, memory_bytes: float) -> float:
+        """Arithmetic, memory and L2 overlap perfectly; every op of every tile is a launch. Needs `knows_time`."""
+        return max(self._seconds(shape, memory_bytes)) + self._launches(shape)
+
+    def _seconds(self, shape: Footprint, memory_bytes: float) -> tuple[float, float, float]:
+        machine = self.machine
+        assert machine.peak_flops is not None
+        assert machine.memory_bytes_per_s is not None
+        l2 = 0.0
+        if machine.l2_read_bytes_per_s is not None and machine.l2_write_bytes_per_s is not None:
+            l2 = shape.l2_read / machine.l2_read_bytes_per_s + shape.l2_written / machine.l2_write_bytes_per_s
+        return shape.flops / machine.peak_flops, memory_bytes / machine.memory_bytes_per_s, l2
+
+    def _launches(self, shape: Footprint) -> float:
+        ops = shape.group.end - shape.group.begin
+        return self.machine.launch_seconds * (shape.tiles * ops if ops > 1 else 1)
+
+    def _report(self, shape: Footprint, read: float, written: float) -> GroupTraffic:
+        seconds = serial = None
+        if self.knows_time:
+            seconds = self.group_seconds(shape, read + written)
+            serial = sum(self._seconds(shape, read + written)) + self._launches(shape)
+        return GroupTraffic(
+            shape.group,
+            shape.tiles,
+            read,
+            written,
+            shape.working_set,
+            shape.intermediate_bytes,
+            shape.hit_share,
+            seconds,
+            serial,
+        )
+
+    def _miss(self, state: State, at: int, t: int, shape: Footprint, wanted: int) -> float:
+        """
+        The share of t, last touched by the group at depth `at`, that has left the cache when `shape`, the next group,
+        touches `wanted`: t itself, or the tensor that overwrites it.
+        """
+        limit = SAFE * self.capacity
+        between: dict[int, int] = {}
+        fixed = 0
+        for s in _back_to(state, at):
+            assert s.shape is not None
+            for u, item in s.shape.items.items():
+                known = between.get(u, 0)
+                if item.bytes > known:
+                    fixed += item.bytes - known
+                    between[u] = item.bytes
+            if fixed > limit:
+                return 1.0
+
+        before = _state_at(state, at).shape
+        assert before is not None
+        return _missing_share(before, t, shape, wanted, between, fixed, limit)
+
+
+@dataclass(frozen=True)
+class _Heirs:
+    """
+    Who takes whose addresses in the arena, in the order of the ops.
+
+    before    tensor -> (dead tensor, bytes of it that are overwritten)
+    claimed   dead tensor -> bytes of it that somebody overwrites
+    last      dead tensor -> the last that overwrites a part of it
+    """
+
+    before: dict[int, list[tuple[int, int]]]
+    claimed: dict[int, int]
+    last: dict[int, int]
+
+
+def _heirs(piece: Piece) -> _Heirs:
+    heirs = _Heirs({}, {}, {})
+    owners: list[tuple[int, int, int]] = []  # disjoint (start, end, tensor): who wrote these addresses last
+    for op in piece.ops:
+        for t in op.writes:
+            start = piece.tensors[t].address
+            if start is None:
+                continue
+            end = start + piece.tensors[t].bytes
+            kept: list[tuple[int, int, int]] = []
+            for low, high, dead in owners:
+                common = min(high, end) - max(low, start)
+                if common <= 0:
+                    kept.append((low, high, dead))
+                    continue
+                heirs.before.setdefault(t, []).append((dead, common))
+                heirs.claimed[dead] = heirs.claimed.get(dead, 0) + common
+                heirs.last[dead] = t
+                if low < start:
+                    kept.append((low, start, dead))
+                if end < high:
+                    kept.append((end, high, dead))
+            owners = [*kept, (start, end, t)]
+    return heirs
+
+
+def _back_to(state: State, depth: int) -> Iterator[State]:
+    """The states from `state` back to just after the group at `depth`, newest first."""
+    while state.depth > depth:
+        yield state
+        assert state.previous is not None
+        state = state.previous
+
+
+def _state_at(state: State, depth: int) -> State:
+    while state.depth > depth:
+        assert state.previous is not None
+        state = state.previous
+    return state
+
+
+@cache
+def _positions(tiles_before: int, tiles_after: int) -> tuple[tuple[int, int, float], ...]:
+    """(tile before, tile after, share) of stretches of a tensor that lie in one tile of each."""
+    if max(tiles_before, tiles_after) > POSITIONS:
+        middles = [(n + 0.5) / POSITIONS for n in range(POSITIONS)]
+        return tuple((int(x * tiles_before), int(x * tiles_after), 1 / POSITIONS) for x in middles)
+
+    cuts = sorted({k / tiles_before for k in range(tiles_before)} | {k / tiles_after for k in range(tiles_after)} | {1})
+    stretches = zip(cuts, cuts[1:], strict=False)
+    return tuple((int((a + b) / 2 * tiles_before), int((a + b) / 2 * tiles_after), b - a) for a, b in stretches)
+
+
+def _missing_share(
+    h: Footprint, t: int, g: Footprint, wanted: int, between: dict[int, int], fixed: int, limit: float
+) -> float:
+    """The share of positions x of t for which the bytes touched between h's last and g's first touch exceed `limit`."""
+    mine = h.items[t]
+    after = mine.last
+    goal = g.items.get(wanted)
+    until = goal.first if goal is not None else 0
+    last_h, last_g = h.tiles - 1, g.tiles - 1
+
+    # Bytes touched by h in tiles after x's (streams), in x's own tile after t, and whole items; the same before g's t.
+    stream_h = tail_h = whole_h = whole_tail_h = 0.0
+    stream_g = head_g = whole_g = whole_head_g = 0.0
+    shared: list[tuple[Item, Item]] = []
+    for u, item in h.items.items():
+        if u in between or u == t:
+            continue
+        other = g.items.get(u)
+        if other is not None:
+            shared.append((item, other))
+        elif item.batched:
+            stream_h += item.bytes
+            tail_h += item.bytes if item.last > after else 0
+        else:
+            whole_h += item.bytes
+            whole_tail_h += item.bytes if item.last > after else 0
+    for u, item in g.items.items():
+        if u in between or u in h.items or u == t or u == wanted:
+            continue
+        if item.batched:
+            stream_g += item.bytes
+            head_g += item.bytes if item.first < until else 0
+        else:
+            whole_g += item.bytes
+            whole_head_g += item.bytes if item.first < until else 0
+
+    own = mine.bytes + fixed
+    most = own + stream_h + whole_h + stream_g + whole_g + sum(max(a.bytes, b.bytes) for a, b in shared)
+    if most <= limit:
+        return 0.0
+    if own > limit:
+        return 1.0
+
+    if not mine.batched:
+        stretches: tuple[tuple[int, int, float], ...] = ((last_h, 0, 1.0),)
+    elif goal is not None and not goal.batched:
+        stretches = tuple((kh, 0, share) for kh, _, share in _positions(h.tiles, h.tiles))
+    else:
+        stretches = _positions(h.tiles, g.tiles)
+
+    missed = 0.0
+    for kh, kg, share in stretches:
+        rest, done = (last_h - kh) / h.tiles, kg / g.tiles
+        distance = own + stream_h * rest + tail_h / h.tiles + stream_g * done + head_g / g.tiles
+        distance += whole_h if kh < last_h else whole_tail_h
+        distance += whole_g if kg > 0 else whole_head_g
+        for a, b in shared:
+            if distance > limit:
+                break
+            distance += _union(a, b, after, until, rest, done, h.tiles, g.tiles)
+        if distance > limit:
+            missed += share
+    return missed
+
+
+def _union(a: Item, b: Item, after: int, until: int, rest: float, done: float, th: int, tg: int) -> float:
+    """Bytes of one tensor that h touches after position x (item a) or g before it (item b)."""
+    if a.batched:
+        suffix = rest + (1 / th if a.last > after else 0)
+        prefix = done + (1 / tg if b.first < until else 0)
+        return a.bytes * min(1.0, suffix + prefix)
+    touched = rest > 0 or a.last > after or done > 0 or b.first < until
+    return max(a.bytes, b.bytes) if touched else 0
