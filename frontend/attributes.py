@@ -1,0 +1,135 @@
+"""
+Attributes of nodes: AttributeProto <-> plain values (for the dialect's ops) and <-> MLIR attributes (for ge.opaque).
+
+Of ge.opaque: an int is `1 : i64`, a float `1.0 : f32`, a string a string, a tensor `[data, type]` under `tensor`,
+lists are lists; anything else (sparse tensors, types, strings that are no text) is the whole AttributeProto,
+serialised, as `#ge.bytes`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from onnx import AttributeProto, TensorProto, helper
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, f32, i64
+from xdsl.ir import Attribute
+
+from ..dialects.ge.attributes import RawAttr
+from ..dialects.ge.data import array_of
+from ..dialects.ge.errors import text_of
+from .values import FileSymbol, fill_tensor, tensor_from_proto
+from .wire import span_of
+
+A = AttributeProto
+
+
+def plain_value(proto: AttributeProto) -> Any:
+    """
+    The value of a number, string or list of them.
+
+    raises     ValueError for other kinds, and for a string that is no UTF-8
+    """
+    match proto.type:
+        case A.INT:
+            return proto.i
+        case A.FLOAT:
+            return proto.f
+        case A.STRING:
+            return proto.s.decode()
+        case A.INTS:
+            return tuple(proto.ints)
+        case A.FLOATS:
+            return tuple(proto.floats)
+        case A.STRINGS:
+            return tuple(s.decode() for s in proto.strings)
+        case A.UNDEFINED:  # models of IR version 1 and 2 leave the kind out
+            return plain_value(_with_kind(proto))
+        case _:
+            raise ValueError(f"an attribute of kind {A.AttributeType.Name(proto.type)}")
+
+
+def _with_kind(proto: AttributeProto) -> AttributeProto:
+    for field, kind in (("ints", A.INTS), ("floats", A.FLOATS), ("strings", A.STRINGS)):
+        if getattr(proto, field):
+            return _kinded(proto, kind)
+    for field, kind in (("s", A.STRING), ("f", A.FLOAT), ("i", A.INT), ("t", A.TENSOR), ("g", A.GRAPH)):
+        if proto.HasField(field):
+            return _kinded(proto, kind)
+    raise ValueError("an attribute without a value")
+
+
+def _kinded(proto: AttributeProto, kind: int) -> AttributeProto:
+    copy = AttributeProto()
+    copy.CopyFrom(proto)
+    copy.type = cast(Any, kind)
+    return copy
+
+
+def to_mlir(proto: AttributeProto, symbol: FileSymbol) -> Attribute:
+    """An attribute of ge.opaque."""
+    if proto.type == A.TENSOR and (span_of(proto.t) is not None or proto.t.data_type != TensorProto.STRING):
+        value, type_ = tensor_from_proto(proto.t, symbol)
+        name = {"name": StringAttr(proto.t.name)} if proto.t.name else {}
+        return DictionaryAttr({"tensor": ArrayAttr([value, type_]), **name})
+    if proto.type == A.TENSORS and any(span_of(t) is not None for t in proto.tensors):
+        return ArrayAttr([DictionaryAttr({"tensor": ArrayAttr(tensor_from_proto(t, symbol))}) for t in proto.tensors])
+    try:
+        value = plain_value(proto)
+    except ValueError:
+        return RawAttr(BytesAttr(proto.SerializeToString()))
+    return _pack(value) if value != () else RawAttr(BytesAttr(proto.SerializeToString()))
+
+
+def _pack(value: Any) -> Attribute:
+    match value:
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f32)
+        case str():
+            return StringAttr(value)
+        case _:
+            return ArrayAttr([_pack(v) for v in value])
+
+
+def from_mlir(name: str, attr: Attribute, resolve: Any) -> AttributeProto:
+    """
+    The inverse of `to_mlir`.
+
+    resolve    a #ge.weight -> (module, path of its file)
+    """
+    match attr:
+        case RawAttr():
+            proto = AttributeProto()
+            proto.ParseFromString(attr.data.data)
+            return proto
+        case DictionaryAttr():
+            return AttributeProto(name=name, type=A.TENSOR, t=_tensor(attr, resolve))
+        case ArrayAttr() if attr.data and isinstance(attr.data[0], DictionaryAttr):
+            tensors = [_tensor(cast(DictionaryAttr, d), resolve) for d in cast("ArrayAttr[Attribute]", attr).data]
+            return AttributeProto(name=name, type=A.TENSORS, tensors=tensors)
+        case _:
+            return helper.make_attribute(name, _unpack(attr))
+
+
+def _tensor(attr: DictionaryAttr, resolve: Any) -> TensorProto:
+    value, type_ = cast("ArrayAttr[Attribute]", attr.data["tensor"]).data
+    module, path = resolve(value)
+    proto = TensorProto(name=text_of(attr.data.get("name")) or "")
+    fill_tensor(proto, value, type_, array_of(value, type_, module), path)
+    return proto
+
+
+def _unpack(attr: Attribute) -> Any:
+    match attr:
+        case IntegerAttr():
+            return cast("IntegerAttr[Any]", attr).value.data
+        case FloatAttr():
+            return cast("FloatAttr[Any]", attr).value.data
+        case ArrayAttr():
+            return [_unpack(a) for a in cast("ArrayAttr[Attribute]", attr).data]
+        case _:
+            text = text_of(attr)
+            if text is None:
+                raise ValueError(f"an ONNX attribute cannot be {attr}")
+            return text
