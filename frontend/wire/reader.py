@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from onnx import AttributeProto, ModelProto, NodeProto, TensorProto
+from onnx import AttributeProto, ModelProto, NodeProto, SparseTensorProto, TensorProto
 
 from ...dialects.ge.errors import InputError
 from .external import INLINE, ExternalData, Span, read_span, set_raw, set_span, shared_spool
@@ -91,7 +91,9 @@ class _FileReader:
         try:
             large = cuts(self._data, 0, len(self._data), "ModelProto", lambda body, end: end - body > INLINE)
             self._merge(model, 0, len(self._data), large, None)
-            check_text_and_depth(model)
+            _check(model)
+        except Unusable as error:
+            raise InputError(str(error), self._path) from error
         except (Malformed, DecodeError) as error:
             raise InputError(f"is not an ONNX model, or truncated: {error}{self._hint()}", self._path) from error
         if not model.HasField("graph"):
@@ -147,7 +149,7 @@ class _FileReader:
                 span = Span(self._file, last.body, needed)
             else:
                 whole = stored_bytes(TensorProto.FromString(self._data[cut.body : cut.end]))
-                span = Span(*(self._spool or shared_spool())(whole), needed)
+                span = self._put(whole)
         except Unusable as error:
             raise _input_error(error, head, self._path, node) from error
         self._found.append((tensor, span))
@@ -169,8 +171,11 @@ class _FileReader:
                     check_strings(tensor)
                 elif needed <= INLINE:
                     stored_bytes(tensor)
+                elif _holds_data(tensor):  # many elements in few bytes: small numbers, as varints
+                    set_span(tensor, self._put(stored_bytes(tensor)))
                 else:
-                    empty.append((node, tensor, _no_data(tensor, needed)))
+                    error = Unusable(f"holds no data, {dims_and_type(tensor)} need {needed} bytes")
+                    empty.append((node, tensor, error))
             except Unusable as error:
                 raise _input_error(error, tensor, self._path, node) from error
 
@@ -179,6 +184,9 @@ class _FileReader:
         for node, tensor, error in empty:
             if not is_external(tensor):
                 raise _input_error(error, tensor, self._path, node)
+
+    def _put(self, data: bytes) -> Span:
+        return Span(*(self._spool or shared_spool())(data), len(data))
 
     def _hint(self) -> str:
         """What the file may be instead."""
@@ -195,8 +203,8 @@ class _FileReader:
 _CONTIGUOUS = {number for number, name in DATA_FIELDS.items() if name in ("float_data", "double_data")}
 
 
-def _no_data(tensor: TensorProto, needed: int) -> Unusable:
-    return Unusable(f"holds too little data: {dims_and_type(tensor)} need {needed} bytes")
+def _holds_data(tensor: TensorProto) -> bool:
+    return any(len(getattr(tensor, name)) for name in DATA_FIELDS.values())
 
 
 def _input_error(error: Unusable, tensor: TensorProto, file: Path | None, node: str | None) -> InputError:
@@ -209,7 +217,7 @@ def _settle_external(tensor: TensorProto, external: ExternalData) -> None:
     needed = byte_count(tensor)
     if needed is None:
         raise Unusable("holds strings, which cannot be external")
-    if any(len(getattr(tensor, name)) for name in DATA_FIELDS.values()):
+    if _holds_data(tensor):
         raise Unusable("is external and holds data as well")
     span = external.find(tensor, needed)
     if needed <= INLINE:
@@ -218,22 +226,25 @@ def _settle_external(tensor: TensorProto, external: ExternalData) -> None:
         set_span(tensor, span)
 
 
-def check_text_and_depth(message: Message, depth: int = 0) -> None:
+def _check(message: Message, depth: int = 0) -> None:
     """
-    Refuses text that is not UTF-8, which would come out as bytes, and nesting that could not be written again.
+    Refuses text that is not UTF-8, which would come out as bytes; nesting that could not be written again; and sparse
+    tensors in external data, since these stay as they are and nobody would look where they point.
 
-    raises     Malformed
+    raises     Malformed, Unusable
     cost       O(fields)
     """
     if depth > MAX_DEPTH:
         raise Malformed(f"messages are nested deeper than {MAX_DEPTH}")
+    if isinstance(message, SparseTensorProto) and (is_external(message.values) or is_external(message.indices)):
+        raise Unusable(f'sparse tensor "{message.values.name}" is external, which is not supported')
     for field, value in message.ListFields():
         if field.type == FieldDescriptor.TYPE_STRING:
             if isinstance(value, bytes) or any(isinstance(item, bytes) for item in value):
                 raise Malformed(f"the text in '{field.name}' is not UTF-8")
         elif field.type == FieldDescriptor.TYPE_MESSAGE:
             for item in (value,) if isinstance(value, Message) else value:
-                check_text_and_depth(item, depth + 1)
+                _check(item, depth + 1)
 
 
 # ------------------------------------------------------------------------------------------------ from memory
@@ -249,6 +260,10 @@ def lighten(proto: ModelProto, spool: Spooler) -> ModelProto:
     """
     model = ModelProto()
     _lighten(proto, model, spool, ExternalData(None), None)
+    try:
+        _check(model)
+    except (Malformed, Unusable) as error:
+        raise InputError(f"the model cannot be used: {error}") from error
     return model
 
 

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto
 
+from .protobuf import fields
+
 
 class Unusable(ValueError):
     """A tensor that means nothing; the message goes on from the words 'tensor "w"'."""
@@ -116,9 +118,15 @@ def stored_bytes(tensor: TensorProto) -> bytes:
 
 
 def _typed_bytes(tensor: TensorProto, storage: Storage) -> bytes:
-    wide = {"int32_data": np.int32, "int64_data": np.int64, "uint64_data": np.uint64}.get(storage.field)
+    if storage.field in ("float_data", "double_data"):
+        # The packed field is the very bytes; by way of Python floats some NaNs would change.
+        text = tensor.SerializeToString()
+        found = (field for field in fields(text, 0, len(text)) if DATA_FIELDS.get(field.number) == storage.field)
+        return b"".join(text[field.body : field.end] for field in found)
+
+    wide = {"int32_data": np.int32, "int64_data": np.int64, "uint64_data": np.uint64}[storage.field]
     # Integers narrow by their low bits: that is how a negative int8 and the bits of a float16 stand in int32_data.
-    items = np.array(getattr(tensor, storage.field), wide or storage.item).astype(storage.item)
+    items = np.array(getattr(tensor, storage.field), wide).astype(storage.item)
     if storage.bits != 6:
         return items.tobytes()
 
