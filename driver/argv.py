@@ -39,56 +39,55 @@ class Line:
     files: list[str] = field(default_factory=list[str])
 
 
-def split(argv: Sequence[str], flags: Mapping[str, Takes], passes: Collection[str], near: Sequence[str]) -> Line:
+class Splitter:
     """
     flags   the tool's own, as typed (`--timing`, `-o`); a long one is known with `_` for `-` too
     passes  the names that are pass flags
-    near    names to suggest in place of an unknown one
-    raises  UsageError
+    near    the names of passes to suggest in place of an unknown one
     """
-    line = Line()
-    words = iter(argv)
-    for word in words:
-        if word == "--":
-            line.files.extend(words)
-        elif word == "-" or not word.startswith("-"):
-            line.files.append(word)
-        elif word.startswith("--"):
-            _long(word, words, line, flags, passes, near)
+
+    def __init__(self, flags: Mapping[str, Takes], passes: Collection[str], near: Collection[str]) -> None:
+        self._flags, self._passes, self._near = flags, passes, near
+
+    def split(self, argv: Sequence[str]) -> Line:
+        """Takes `argv` apart; raises UsageError."""
+        line = Line()
+        words = iter(argv)
+        for word in words:
+            if word == "--":
+                line.files.extend(words)
+            elif word == "-" or not word.startswith("-"):
+                line.files.append(word)
+            elif word.startswith("--"):
+                self._long(word, words, line)
+            else:
+                self._short(word, words, line)
+        return line
+
+    def _long(self, word: str, words: Iterator[str], line: Line) -> None:
+        name, equals, value = word.removeprefix("--").partition("=")
+        if name in self._passes:
+            line.steps.append(("pass", name, value))
+            return
+        flag = "--" + name.replace("_", "-")
+        if flag not in self._flags:
+            known = [*self._near, *(each[2:] for each in self._flags if each.startswith("--"))]
+            raise UsageError(f"no pass '{name}'{did_you_mean(name, known)}")
+        if self._flags[flag] is Takes.NOTHING and equals:
+            raise UsageError(f"{flag} takes no value, got '{value}'")
+        if self._flags[flag] is Takes.VALUE and not equals:
+            value = _next(flag, words)
+        _set(line, flag, value)
+
+    def _short(self, word: str, words: Iterator[str], line: Line) -> None:
+        flag, value = word[:2], word[2:].removeprefix("=")
+        if flag in ("-p", "-O"):
+            line.steps.append((flag, "", value or _next(flag, words)))
+        elif flag not in self._flags or (self._flags[flag] is Takes.NOTHING and value):
+            short = sorted({each for each in self._flags if not each.startswith("--")} | {"-p", "-O"})
+            raise UsageError(f"no flag '{word}'; the short ones are {', '.join(short)}")
         else:
-            _short(word, words, line, flags)
-    return line
-
-
-def _long(
-    word: str, words: Iterator[str], line: Line, flags: Mapping[str, Takes], passes: Collection[str], near: Sequence[str]
-) -> None:
-    name, equals, value = word.partition("=")
-    if name[2:] in passes:
-        line.steps.append(("pass", name[2:], value))
-        return
-    flag = "--" + name[2:].replace("_", "-")
-    if flag not in flags:
-        known = [*near, *(each[2:] for each in flags if each.startswith("--"))]
-        raise UsageError(f"no pass '{name[2:]}'{did_you_mean(name[2:], known)}")
-    if flags[flag] is Takes.NOTHING and equals:
-        raise UsageError(f"{flag} takes no value, got '{value}'")
-    if flags[flag] is Takes.VALUE and not equals:
-        value = _next(flag, words)
-    _set(line, flag, value)
-
-
-def _short(word: str, words: Iterator[str], line: Line, flags: Mapping[str, Takes]) -> None:
-    flag, value = word[:2], word[2:].removeprefix("=")
-    if flag == "-p":
-        line.steps.append(("-p", "", value or _next(flag, words)))
-    elif flag == "-O":
-        line.steps.append(("-O", "", value or _next(flag, words)))
-    elif flag not in flags or (flags[flag] is Takes.NOTHING and value):
-        known = ", ".join(sorted([each for each in flags if not each.startswith("--")] + ["-p", "-O"]))
-        raise UsageError(f"no flag '{word}'; the short ones are {known}")
-    else:
-        _set(line, flag, value or (_next(flag, words) if flags[flag] is Takes.VALUE else ""))
+            _set(line, flag, value or (_next(flag, words) if self._flags[flag] is Takes.VALUE else ""))
 
 
 def _set(line: Line, flag: str, value: str) -> None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -157,15 +158,15 @@ def save_module(
 
 
 def print_module(module: ModuleOp, stream: IO[str], *, generic: bool = False, locations: bool = False) -> None:
-    from xdsl.printer import Printer
+    from ..dialects.ge.text import ModulePrinter
 
-    printer = Printer(stream=stream, print_generic_format=generic, print_debuginfo=locations)
+    printer = ModulePrinter(stream=stream, print_generic_format=generic, print_debuginfo=locations)
     printer.print_op(module)
     stream.write("\n")
 
 
 @contextlib.contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def replacing(path: str | Path) -> Generator[Path]:
     """
     A new file's name beside `path`: it takes that place when the block ends well and is gone when it does not.
 
@@ -176,7 +177,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         yield target
         return
     if target.is_dir():
-        raise IsADirectoryError(21, "is a folder, not a file", str(path))
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
     fresh = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield fresh
@@ -194,12 +195,12 @@ def replacing(path: str | Path) -> Iterator[Path]:
 def check_writable(path: str | Path) -> None:
     """Raises OSError where `path` cannot be written: before the work, not after it."""
     folder = Path(path).absolute().parent
-    if Path(path).is_dir():
-        raise IsADirectoryError(21, "is a folder, not a file", str(path))
+    if Path(path).is_dir() or str(path).endswith(os.sep):
+        raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
     if not folder.is_dir():
-        raise FileNotFoundError(2, "no such file or folder", str(folder))
+        raise FileNotFoundError(errno.ENOENT, "no such file or folder", str(folder))
     if not os.access(folder, os.W_OK):
-        raise PermissionError(13, "cannot be written", str(folder))
+        raise PermissionError(errno.EACCES, "cannot be written", str(folder))
 
 
 def _is_text(data: bytes) -> bool:
@@ -235,8 +236,7 @@ def _bytes_to_text(op: Operation) -> None:
     """xDSL reads a string literal that is not ASCII as bytes: names, paths and symbols' notes are text again here."""
     for attributes in (op.attributes, op.properties):
         for name, value in attributes.items():
-            if isinstance(value, BytesAttr | ArrayAttr | DictionaryAttr):
-                attributes[name] = _text(value)
+            attributes[name] = _text(value)
 
 
 def _text(value: Attribute) -> Attribute:
@@ -308,7 +308,7 @@ def _digest(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def _printed_paths(module: ModuleOp, folder: Path, kept: dict[str, Path]) -> Iterator[None]:
+def _printed_paths(module: ModuleOp, folder: Path, kept: dict[str, Path]) -> Generator[None]:
     """While it lasts, the paths of the module's weights are as they are to be printed."""
     before = [(op, op.properties["path"]) for op in _weights(module)]
     try:

@@ -46,6 +46,7 @@ class PassRequest:
 
 _OPTION = re.compile(r'([A-Za-z_][\w-]*)(?:=((?:"(?:\\.|[^"\\])*"|[^\s,"])*))?(?=[\s,]|$)')
 _ELEMENT = re.compile(r'((?:"(?:\\.|[^"\\])*"|[^\s,="])+)(?=[\s,]|$)')
+_FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _GAP = re.compile(r"[\s,]+")
 
 
@@ -110,6 +111,8 @@ def build(request: PassRequest, registry: Registry) -> ModulePass:
     try:
         texts = parse_options(request.text, kinds)
         texts.update((_key(name), written(value)) for name, value in request.values.items())
+        for name in texts.keys() - kinds.keys():
+            raise UsageError(f"pass '{entry.name}' has no option '{_shown(name)}'; {_has(name, kinds)}")
         values = {name: _value(name, text, kinds) for name, text in texts.items()}
         for f in dataclasses.fields(cls):
             if f.name in kinds and f.name not in values and _has_no_default(f):
@@ -127,11 +130,12 @@ def option_types(cls: type[ModulePass]) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in dataclasses.fields(cls) if f.init and f.name != "name"}
 
 
+def _has(name: str, kinds: Mapping[str, Any]) -> str:
+    names = [_shown(known) for known in kinds]
+    return f"it has {', '.join(names)}{did_you_mean(_shown(name), names)}" if names else "it has none"
+
+
 def _value(name: str, text: str | None, kinds: Mapping[str, Any]) -> Any:
-    if name not in kinds:
-        names = [_shown(known) for known in kinds]
-        has = f"it has {', '.join(names)}" if names else "it has none"
-        raise ValueError(f"no option '{_shown(name)}'; {has}{did_you_mean(_shown(name), names)}")
     try:
         return convert(text, kinds[name])
     except ValueError as error:
@@ -162,9 +166,8 @@ def convert(text: str | None, kind: Any) -> Any:
         return plain
     elif kind is int and re.fullmatch(r"[-+]?\d+", plain):
         return int(plain)
-    elif kind is float and re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", plain):
-        if math.isfinite(value := float(plain)):
-            return value
+    elif kind is float and _FLOAT.fullmatch(plain) and math.isfinite(float(plain)):
+        return float(plain)
     raise ValueError(f"must be {expected(kind)}, got '{plain}'")
 
 

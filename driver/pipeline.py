@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -98,7 +98,7 @@ def flat(pipeline: Pipeline) -> list[ModulePass]:
 
 
 @contextlib.contextmanager
-def _crashes(one: ModulePass, ran: list[ModulePass]) -> Iterator[None]:
+def _crashes(one: ModulePass, ran: list[ModulePass]) -> Generator[None]:
     try:
         yield
     except (InputError, UsageError, DiagnosticException, OSError, MemoryError):
@@ -116,7 +116,7 @@ def _verify(module: ModuleOp, one: ModulePass, ran: list[ModulePass]) -> None:
 
 
 @contextlib.contextmanager
-def _names_carried(one: ModulePass) -> Iterator[None]:
+def _names_carried(one: ModulePass) -> Generator[None]:
     """
     While a pass runs that is not ours, what its patterns replace hands its ONNX names on, as our own driver does.
 
@@ -127,8 +127,8 @@ def _names_carried(one: ModulePass) -> Iterator[None]:
         return
     original = PatternRewriteWalker._get_rewriter_listener  # pyright: ignore[reportPrivateUsage]
 
-    def with_names(walker: PatternRewriteWalker) -> PatternRewriterListener:
-        listener = original(walker)
+    def with_names(self: PatternRewriteWalker) -> PatternRewriterListener:
+        listener = original(self)
         listener.operation_replacement_handler = [carry_names, *listener.operation_replacement_handler]
         return listener
 

@@ -115,6 +115,10 @@ class Registry:
         """The kebab names of the listed passes: ours in the catalogue's order, then each plugin's. Imports none."""
         return [entry.name for entry in self._entries.values() if not entry.hidden]
 
+    def suggested(self) -> list[str]:
+        """The kebab names that a mistyped one may be: the listed ones and xDSL's."""
+        return [entry.name for entry in self._entries.values() if not entry.hidden or entry.origin == XDSL]
+
     def all_names(self) -> set[str]:
         """Every name that `get` knows, hidden ones and xDSL's included."""
         return set(self._entries)
@@ -154,7 +158,7 @@ class Registry:
 
     def near(self, name: str, others: Iterable[str] = ()) -> str:
         """`; did you mean '...'?`, from the listed names in the spelling of `name` and `others`."""
-        known = self.names()
+        known = self.suggested()
         if any(letter.isupper() for letter in name):
             known = list(self._by_ge_name)
         return did_you_mean(name, [*known, *others])
@@ -197,9 +201,9 @@ def default_registry(warn: Callable[[str], None]) -> Registry:
 
 
 def _ge() -> Dialect:
-    from ..dialects.ge import GE
+    from ..dialects.ge import Ge
 
-    return GE
+    return Ge
 
 
 def _test_crash() -> type[ModulePass]:

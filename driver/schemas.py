@@ -73,11 +73,12 @@ def read_config(path: str | Path, schema: Mapping[str, Any], said_by: str) -> di
 
 
 def _check(content: object, schema: Mapping[str, Any], path: str | Path, text: str) -> None:
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
+    import jsonschema
+    from jsonschema import exceptions
 
-    validator: Any = Draft202012Validator(schema)
-    error: Any = best_match(validator.iter_errors(content))  # pyright: ignore[reportUnknownVariableType]
+    library: Any = jsonschema  # untyped where it counts
+    found: Any = exceptions
+    error = found.best_match(library.Draft202012Validator(schema).iter_errors(content))
     if error is None:
         return
     keys = [str(key) for key in error.absolute_path if isinstance(key, str)]

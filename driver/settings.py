@@ -285,7 +285,7 @@ def _l2_switch(found: _Collector, place: Place, on: bool, said_by: str, meant: b
 
 
 def _precision(found: _Collector, given: Mapping[str, str]) -> None:
-    """`--precision_mode` is ATC's, `--op_precision_mode` takes the same words or ATC's .ini file with ops' own modes."""
+    """`--op_precision_mode` takes the words of `--precision_mode`, or ATC's .ini file with the modes of single ops."""
     modes: dict[str, str] = {}
     for name in ("precision_mode", "op_precision_mode"):
         if name not in given:

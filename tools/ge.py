@@ -14,7 +14,7 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -197,7 +197,7 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
+def _progress() -> Generator[Callable[[str], None]]:
     """A function that shows what is being done: on a terminal a spinner, in a pipe nothing."""
     if not sys.stderr.isatty():
         yield lambda what: None

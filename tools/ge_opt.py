@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..dialects.ge.errors import UsageError
-from ..driver.argv import Line, Takes, split
+from ..driver.argv import Line, Splitter, Takes
 from ..driver.diagnostics import OK, guarded, warn
 from ..driver.files import Source, check_writable, open_sources, save_module, verify_input
 from ..driver.registry import Registry, default_registry
@@ -24,9 +24,10 @@ from ..driver.registry import Registry, default_registry
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
 
     from ..driver.instrument import Ledger
-    from ..driver.pipeline import Pipeline
+    from ..driver.pipeline import Pipeline, Rounds
 
 TOOL = "ge-opt"
 
@@ -91,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(words: list[str]) -> int:
     registry = default_registry(functools.partial(warn, TOOL))
-    line = split(words, FLAGS, registry.all_names(), registry.names())
+    line = Splitter(FLAGS, registry.all_names(), registry.suggested()).split(words)
     if "-h" in line.flags or "--help" in line.flags:
         print(HELP, end="")
         return OK
@@ -103,7 +104,8 @@ def _main(words: list[str]) -> int:
         return OK
 
     if len(line.files) > 1:
-        raise UsageError(f"one input file at a time, got {' '.join(line.files)}; write options as --pass=\"option=value\"")
+        files = " ".join(line.files)
+        raise UsageError(f'one input file at a time, got {files}; options are written --pass="option=value"')
     output = line.flags.get("-o")
     output = None if output == "-" else output
     pipeline = _pipeline(line, registry)
@@ -138,9 +140,7 @@ def _process(source: Source, line: Line, registry: Registry, pipeline: Pipeline,
     )
 
 
-def _run(
-    line: Line, context: Context, module: ModuleOp, pipeline: Pipeline, read: functools.partial[ModuleOp]
-) -> None:
+def _run(line: Line, context: Context, module: ModuleOp, pipeline: Pipeline, read: functools.partial[ModuleOp]) -> None:
     from ..driver.instrument import Dumps, Ledger, run_or_tell
 
     ledger = Ledger()
@@ -197,7 +197,7 @@ def _pipeline(line: Line, registry: Registry) -> Pipeline:
 
     if sum(kind == "-O" for kind, _, _ in line.steps) > 1:
         raise UsageError("-O is given twice")
-    steps: list[object] = []
+    steps: list[ModulePass | Rounds] = []
     for kind, name, text in line.steps:
         if kind == "pass":
             steps.append(build(PassRequest(name, text), registry))
