@@ -254,12 +254,19 @@ def _replace(renames: list[tuple[Path, Path]]) -> None:
         with _writing(target):
             os.replace(new, target)
     except BaseException:
+        if not renames[-1][0].exists():  # an interrupt after the last rename: all is in place
+            _forget(undo)
+            raise
         for target, old in reversed(undo):
             if old is None:
                 target.unlink(missing_ok=True)
             elif old.exists():
                 os.replace(old, target)
         raise
+    _forget(undo)
+
+
+def _forget(undo: list[tuple[Path, Path | None]]) -> None:
     for _, old in undo:
         if old:
             with suppress(OSError):
