@@ -116,18 +116,14 @@ class _Collector:
     def option(self, name: str, option: str, value: object, said_by: str, *, default: bool = False) -> None:
         """
         Hands `value` to a pass. Where the pass has no such option or value, `default` says that it does that anyway.
-
-        value  or several spellings of it, of which the first that the pass takes counts
         """
         self.need(name, said_by)
         entry = self.registry.require(name)
         kind = option_types(entry.load()).get(option)
-        for spelling in value if isinstance(value, tuple) else (value,):  # pyright: ignore[reportUnknownVariableType]
-            if kind is not None and _takes(kind, spelling):  # pyright: ignore[reportUnknownArgumentType]
-                self.options.setdefault(name, {})[option] = spelling
-                self.sources.setdefault(name, said_by)
-                return
-        if not default:
+        if kind is not None and _takes(kind, value):
+            self.options.setdefault(name, {})[option] = value
+            self.sources.setdefault(name, said_by)
+        elif not default:
             raise UsageError(f"not available in this version: {said_by}")
 
     def decided(self) -> dict[str, bool]:
@@ -245,8 +241,8 @@ def _fusion(found: _Collector, given: Mapping[str, str], variables: Mapping[str,
         found.switch(FUSE, Place.LINE_FILE, True, said_by, meant=True)
     if rule := variables.get("GE_FUSION_RULE"):
         levels = {"1": "conservative", "2": "aggressive"}
-        word = _one_of("GE_FUSION_RULE", rule, levels)
-        found.option(FUSE, "level", (rule, levels[word]), f"GE_FUSION_RULE={rule}", default=rule == "1")
+        word = levels[_one_of("GE_FUSION_RULE", rule, levels)]
+        found.option(FUSE, "mode", word, f"GE_FUSION_RULE={rule}", default=rule == "1")
 
 
 def _memory(found: _Collector, given: Mapping[str, str], variables: Mapping[str, str]) -> None:

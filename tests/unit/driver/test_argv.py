@@ -1,6 +1,7 @@
 """ge-opt's command line: order, files before and after, values that eat nothing."""
 
 import pytest
+
 from gecc.dialects.ge.errors import UsageError
 from gecc.driver.argv import Splitter, Takes
 

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import pytest
-from gecc.dialects.ge.errors import UsageError
-from gecc.driver.options import PassRequest, build, flag_of, parse_pipeline
-from gecc.driver.registry import Registry
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+
+from gecc.dialects.ge.errors import UsageError
+from gecc.driver.options import PassRequest, build, flag_of, parse_pipeline
+from gecc.driver.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def test_pipelines_are_xdsl_s():
 
 @pytest.mark.parametrize("text", ["tile{rounds=1", "tile rounds", "mlir-opt[", "tile{}x"])
 def test_a_pipeline_that_cannot_be_read(text: str):
-    with pytest.raises(UsageError, match="^-p: "):
+    with pytest.raises(UsageError, match=r"^-p: "):
         list(parse_pipeline(text))
 
 
