@@ -14,15 +14,12 @@ import tempfile
 from functools import cache
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from onnx import TensorProto
 
 from ...dialects.ge.errors import InputError
 from .tensors import DATA_FIELDS, Unusable, dims_and_type, is_external
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 INLINE = 512  # bytes; what is not larger stays in the message
 _ALIGNMENT = 64  # bytes; a cache line, and the widest vector
@@ -167,7 +164,7 @@ class Spool:
         self._owner = os.getpid()
         atexit.register(self.close)
 
-    def __call__(self, data: ReadableBuffer) -> tuple[str, int]:
+    def __call__(self, data: bytes | bytearray | memoryview) -> tuple[str, int]:
         """
         Appends `data`; returns the file and the offset, a multiple of 64.
 

@@ -13,10 +13,20 @@ from dataclasses import dataclass, field
 from mmap import mmap
 from typing import NamedTuple, TypeAlias
 
-from google.protobuf.message import Message
-from onnx import NodeProto, TensorProto
+from onnx import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    TrainingInfoProto,
+)
 
 Data: TypeAlias = bytes | mmap
+Message: TypeAlias = (
+    ModelProto | TrainingInfoProto | FunctionProto | GraphProto | NodeProto | AttributeProto | TensorProto
+)
 
 MAX_DEPTH = 100  # messages inside messages: protobuf's own limit, on reading and on writing
 LENGTH_DELIMITED = 2
@@ -91,6 +101,24 @@ def tensors(message: Message, node: str | None = None) -> Iterator[tuple[str | N
                 yield node, value
             else:
                 yield from tensors(value, node)
+
+
+def merge(message: Message, data: bytes) -> None:
+    """
+    Parses `data` into `message`, on top of what it holds.
+
+    raises     Malformed
+    """
+    try:
+        message.MergeFromString(data)
+    except Exception as error:  # DecodeError; its module comes with onnx, it is not ours to import
+        raise Malformed(str(error)) from error
+
+
+def parse_tensor(data: bytes) -> TensorProto:
+    tensor = TensorProto()
+    merge(tensor, data)
+    return tensor
 
 
 # ------------------------------------------------------------------------------------------------ the bytes

@@ -12,10 +12,8 @@ import os
 import stat
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
-from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.message import DecodeError, Message
 from onnx import AttributeProto, ModelProto, NodeProto, SparseTensorProto, TensorProto
 
 from ...dialects.ge.errors import InputError
@@ -26,11 +24,14 @@ from .protobuf import (
     MAX_DEPTH,
     Cut,
     Malformed,
+    Message,
     children_of,
     cuts,
     fields,
+    merge,
     node_label,
     open_child,
+    parse_tensor,
     tensors,
 )
 from .tensors import (
@@ -45,10 +46,7 @@ from .tensors import (
     stored_bytes,
 )
 
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-
-Spooler: TypeAlias = "Callable[[ReadableBuffer], tuple[str, int]]"
+Spooler: TypeAlias = Callable[[bytes], tuple[str, int]]
 
 
 def read_light(path: Path, spool: Spooler | None = None) -> ModelProto:
@@ -94,7 +92,7 @@ class _FileReader:
             _check(model)
         except Unusable as error:
             raise InputError(str(error), self._path) from error
-        except (Malformed, DecodeError) as error:
+        except Malformed as error:
             raise InputError(f"is not an ONNX model, or truncated: {error}{self._hint()}", self._path) from error
         if not model.HasField("graph"):
             raise InputError(f"is not an ONNX model: no graph in it{self._hint()}", self._path)
@@ -120,7 +118,7 @@ class _FileReader:
 
     def _parse(self, message: Message, start: int, end: int) -> None:
         if start < end:
-            message.MergeFromString(self._data[start:end])
+            merge(message, self._data[start:end])
 
     def _merge_tensor(self, tensor: TensorProto, cut: Cut, node: str | None) -> None:
         rest = bytearray()
@@ -131,7 +129,7 @@ class _FileReader:
                 at, count, last = field.end, count + 1, field
         rest += self._data[at : cut.end]
 
-        head = TensorProto.FromString(bytes(rest))
+        head = parse_tensor(bytes(rest))
         try:
             needed = byte_count(head)
             if last is None or needed is None or needed <= INLINE:
@@ -148,7 +146,7 @@ class _FileReader:
                     raise Unusable(f"holds {last.end - last.body} bytes, {dims_and_type(head)} need {needed}")
                 span = Span(self._file, last.body, needed)
             else:
-                whole = stored_bytes(TensorProto.FromString(self._data[cut.body : cut.end]))
+                whole = stored_bytes(parse_tensor(self._data[cut.body : cut.end]))
                 span = self._put(whole)
         except Unusable as error:
             raise _input_error(error, head, self._path, node) from error
@@ -226,7 +224,7 @@ def _settle_external(tensor: TensorProto, external: ExternalData) -> None:
         set_span(tensor, span)
 
 
-def _check(message: Message, depth: int = 0) -> None:
+def _check(message: Any, depth: int = 0) -> None:
     """
     Refuses text that is not UTF-8, which would come out as bytes; nesting that could not be written again; and sparse
     tensors in external data, since these stay as they are and nobody would look where they point.
@@ -239,11 +237,11 @@ def _check(message: Message, depth: int = 0) -> None:
     if isinstance(message, SparseTensorProto) and (is_external(message.values) or is_external(message.indices)):
         raise Unusable(f'sparse tensor "{message.values.name}" is external, which is not supported')
     for field, value in message.ListFields():
-        if field.type == FieldDescriptor.TYPE_STRING:
+        if field.type == field.TYPE_STRING:
             if isinstance(value, bytes) or any(isinstance(item, bytes) for item in value):
                 raise Malformed(f"the text in '{field.name}' is not UTF-8")
-        elif field.type == FieldDescriptor.TYPE_MESSAGE:
-            for item in (value,) if isinstance(value, Message) else value:
+        elif field.type == field.TYPE_MESSAGE:
+            for item in (value,) if hasattr(value, "ListFields") else value:
                 _check(item, depth + 1)
 
 
@@ -267,7 +265,7 @@ def lighten(proto: ModelProto, spool: Spooler) -> ModelProto:
     return model
 
 
-def _lighten(source: Message, target: Message, spool: Spooler, external: ExternalData, node: str | None) -> None:
+def _lighten(source: Message, target: Any, spool: Spooler, external: ExternalData, node: str | None) -> None:
     if not _may_hold_tensors(source):
         target.CopyFrom(source)
         return
@@ -312,7 +310,7 @@ def _lighten_tensor(source: TensorProto, target: TensorProto, spool: Spooler, ex
             set_span(target, Span(*spool(data), needed))
 
 
-def _copy_but(source: Message, target: Message, names: Collection[str]) -> None:
+def _copy_but(source: Message, target: Any, names: Collection[str]) -> None:
     """Copies the fields of `source`, without touching (so: without copying) those in `names`."""
     for field in source.DESCRIPTOR.fields:
         name = field.name
@@ -320,7 +318,7 @@ def _copy_but(source: Message, target: Message, names: Collection[str]) -> None:
             continue
         value = getattr(source, name)
         if hasattr(value, "MergeFrom"):  # a message or a repeated field
-            if not isinstance(value, Message):
+            if not hasattr(value, "ListFields"):
                 getattr(target, name).MergeFrom(value)
             elif source.HasField(name):
                 getattr(target, name).CopyFrom(value)

@@ -16,12 +16,11 @@ from io import FileIO
 from pathlib import Path
 from typing import TypeAlias
 
-from google.protobuf.message import EncodeError
 from onnx import ModelProto, TensorProto
 
 from ...dialects.ge.errors import InputError, UsageError
 from .external import Span, read_span, set_raw, set_span, span_of
-from .protobuf import Cut, cuts, header, tensors
+from .protobuf import Cut, cuts, header, parse_tensor, tensors
 from .tensors import RAW_DATA
 
 Piece: TypeAlias = bytes | Span
@@ -45,7 +44,7 @@ def write_model(light: ModelProto, path: Path, external: bool | None = None) -> 
     """
     path = Path(path)
     data = path.with_name(path.name + ".data")
-    text = _serialised(light, path)
+    text = light.SerializeToString(deterministic=True)
 
     pieces = _lay_out(text, _inline)
     beside: list[Piece] = []
@@ -88,13 +87,6 @@ def materialise(light: ModelProto) -> ModelProto:
 # ------------------------------------------------------------------------------------------------ the layout
 
 
-def _serialised(light: ModelProto, path: Path) -> bytes:
-    try:
-        return light.SerializeToString(deterministic=True)
-    except (EncodeError, ValueError) as error:
-        raise InputError(f"cannot be written: {error}", path) from error
-
-
 def _lay_out(text: bytes, place: Place) -> list[Piece]:
     """The pieces of the serialised light model `text`, with its light tensors as `place` has them."""
     # Every light tensor has this word in it, and the search is cheap.
@@ -109,7 +101,7 @@ def _expand(text: bytes, start: int, end: int, found: list[Cut], place: Place) -
         if cut.inner:
             inner = _expand(text, cut.body, cut.end, cut.inner, place)
         else:
-            tensor = TensorProto.FromString(text[cut.body : cut.end])
+            tensor = parse_tensor(text[cut.body : cut.end])
             span = span_of(tensor)
             inner = place(tensor, span) if span else [text[cut.body : cut.end]]
         pieces += [text[at : cut.start], header(cut.number, _size(inner)), *inner]
