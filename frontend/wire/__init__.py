@@ -13,7 +13,7 @@ Files: protobuf.py (the wire format), tensors.py (what the bytes of a tensor are
 reader.py, writer.py.
 """
 
-from .external import INLINE, Span, Spool, read_span, set_span, span_of
+from .external import INLINE, Span, Spool, read_span, set_span, shared_spool, span_of
 from .protobuf import tensors
 from .reader import lighten, read_light
 from .tensors import byte_count, stored_bytes
@@ -29,6 +29,7 @@ __all__ = [
     "read_light",
     "read_span",
     "set_span",
+    "shared_spool",
     "span_of",
     "stored_bytes",
     "tensors",
