@@ -1,0 +1,14 @@
+"""
+ONNX in and out.
+
+    model.onnx --wire--> light ModelProto --importer--> ge on tensors --exporter--> light ModelProto --wire--> model.onnx
+
+Files: wire/ (weights stay in files), importer.py, exporter.py, nodes.py (one op <-> one node), attributes.py and
+values.py (the pieces of both).
+"""
+
+from .exporter import export_model, node_count
+from .importer import import_model
+from .wire import lighten, materialise, read_light, write_model
+
+__all__ = ["export_model", "import_model", "lighten", "materialise", "node_count", "read_light", "write_model"]

@@ -15,8 +15,10 @@ from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DictionaryAttr, FloatAtt
 from xdsl.ir import Attribute
 
 from ..dialects.ge.attributes import RawAttr
+from ..dialects.ge.core import AttributeDecl
 from ..dialects.ge.data import array_of
 from ..dialects.ge.errors import text_of
+from ..dialects.ge.types import element_of
 from .values import FileSymbol, fill_tensor, tensor_from_proto
 from .wire import span_of
 
@@ -46,6 +48,50 @@ def plain_value(proto: AttributeProto) -> Any:
             return plain_value(_with_kind(proto))
         case _:
             raise ValueError(f"an attribute of kind {A.AttributeType.Name(proto.type)}")
+
+
+def declared_value(decl: AttributeDecl | None, proto: AttributeProto, symbol: FileSymbol) -> Any:
+    """
+    The value of an attribute as an op's declaration has it.
+
+    raises     ValueError where it is of another kind
+    """
+    kind = decl.codec.kind if decl is not None else ""
+    if kind == "tensor":
+        if not proto.HasField("t"):
+            raise ValueError("not a tensor")
+        return tensor_from_proto(proto.t, symbol)
+    value = plain_value(proto)
+    if kind == "type":
+        try:
+            return element_of(int(value)).type
+        except KeyError:
+            raise ValueError(f"{value} is no element type") from None
+    expected = {"int": int, "float": float, "string": str, "ints": tuple, "floats": tuple}.get(kind, object)
+    if not isinstance(value, expected):
+        raise ValueError(f"{proto.name} is not of kind {kind}")
+    return value
+
+
+def proto_of(name: str, kind: str, value: Any, resolve: Any) -> AttributeProto:
+    """The inverse of `declared_value`; `kind` is the codec's. `resolve` as for `from_mlir`."""
+    match kind:
+        case "int":
+            return AttributeProto(name=name, type=A.INT, i=value)
+        case "float":
+            return AttributeProto(name=name, type=A.FLOAT, f=value)
+        case "string":
+            return AttributeProto(name=name, type=A.STRING, s=value.encode())
+        case "ints":
+            return AttributeProto(name=name, type=A.INTS, ints=value)
+        case "floats":
+            return AttributeProto(name=name, type=A.FLOATS, floats=value)
+        case "type":
+            return AttributeProto(name=name, type=A.INT, i=element_of(value).onnx)
+        case "tensor":
+            return AttributeProto(name=name, type=A.TENSOR, t=_tensor_of(*value, resolve))
+        case _:
+            raise ValueError(f"an attribute of kind {kind}")
 
 
 def _with_kind(proto: AttributeProto) -> AttributeProto:
@@ -114,8 +160,14 @@ def from_mlir(name: str, attr: Attribute, resolve: Any) -> AttributeProto:
 
 def _tensor(attr: DictionaryAttr, resolve: Any) -> TensorProto:
     value, type_ = cast("ArrayAttr[Attribute]", attr.data["tensor"]).data
+    proto = _tensor_of(value, type_, resolve)
+    proto.name = text_of(attr.data.get("name")) or ""
+    return proto
+
+
+def _tensor_of(value: Attribute, type_: Attribute, resolve: Any) -> TensorProto:
     module, path = resolve(value)
-    proto = TensorProto(name=text_of(attr.data.get("name")) or "")
+    proto = TensorProto()
     fill_tensor(proto, value, type_, array_of(value, type_, module), path)
     return proto
 

@@ -75,12 +75,14 @@ class OnnxName:
     since          first version of the operator whose meaning is the op's, apart from `attributes_before`; older ones
                    are imported as ge.opaque
     attributes_before   {opset: {attribute: operand}}: before that opset the operand was an attribute of this name
+    implied        attributes that the operands say too: not kept, written back from `GeOp.implied`
     domain         operator domain
     """
 
     type: str
     since: int = 1
     attributes_before: dict[int, dict[str, str]] = field(default_factory=lambda: {})
+    implied: tuple[str, ...] = ()
     domain: str = ""
 
 
@@ -186,10 +188,13 @@ REQUIRED: Any = object()
 
 @dataclass(frozen=True)
 class AttributeDecl:
-    """An ONNX attribute of an op: `default` None means that absent is a meaning of its own."""
+    """
+    An attribute of an op: `default` None means that absent is a meaning of its own; `ours` that ONNX does not have it.
+    """
 
     codec: Codec
     default: Any
+    ours: bool = False
 
 
 def ints(default: Sequence[int] | None = REQUIRED) -> tuple[int, ...]:
@@ -214,6 +219,11 @@ def real(default: float = REQUIRED) -> float:
 
 def text(default: str = REQUIRED) -> str:
     return cast(Any, AttributeDecl(TEXT, default))
+
+
+def our_text(default: str) -> str:
+    """A string attribute that ONNX does not have."""
+    return cast(Any, AttributeDecl(TEXT, default, ours=True))
 
 
 def element_type(default: Attribute | None = REQUIRED) -> Attribute:
@@ -245,12 +255,16 @@ class GeOp(IRDLOperation):
         """Attributes as declared, by ONNX's name."""
 
     def __init__(
-        self, *operands: SSAValue | None, result_types: Sequence[Attribute] | None = None, results: int = 1, **attrs: Any
+        self,
+        *operands: SSAValue | None,
+        result_types: Sequence[Attribute] | None = None,
+        results: int | Sequence[bool] = 1,
+        **attrs: Any,
     ) -> None:
         """
         operands       in ONNX's order, None for an absent one; a variadic operand takes the rest
         result_types   inferred if not given
-        results        how many results, where some are optional or variadic
+        results        how many results, or which of them are there, where some are optional or variadic
         attrs          ONNX attributes under their names, as plain values
         raises         VerifyException where a constraint does not hold
         """
@@ -258,8 +272,9 @@ class GeOp(IRDLOperation):
         properties = cls.pack(attrs)
         present = [v for v in operands if v is not None]
         cls._segments(properties, "operand", cls.slots, [v is not None for v in operands])
-        count = len(result_types) if result_types is not None else results
-        cls._segments(properties, "result", cls.result_slots, [True] * count)
+        wanted = [True] * results if isinstance(results, int) else list(results)
+        count = sum(wanted) if result_types is None else len(result_types)
+        cls._segments(properties, "result", cls.result_slots, wanted)
         if result_types is None:
             # Inference reads the op as it stands: it is made first with its operands' types known, then typed.
             unknown = [TensorType(f32, [])] * count
@@ -311,9 +326,20 @@ class GeOp(IRDLOperation):
 
     def rebuilt(self, operands: Sequence[SSAValue | None], **changed: Any) -> Self:
         """The same op on other operands (in ONNX's order) with some attributes changed; result types are inferred."""
-        new = type(self)(*operands, results=len(self.results), **(self.attrs() | changed))
+        there = [r is not None for r in self.results_by_slot()]
+        new = type(self)(*operands, results=there, **(self.attrs() | changed))
         new.attributes.update(self.attributes)
         return new
+
+    @classmethod
+    def accepts(cls, attrs: dict[str, Any], operands: int, results: int) -> bool:
+        """Whether a node with these attributes and so many operands and results is this op (else it is opaque)."""
+        del attrs, operands, results
+        return True
+
+    def implied(self) -> dict[str, Any]:
+        """The attributes of `OnnxName.implied`, as the operands say them; what is not known is left out."""
+        return {}
 
     # What an op says of itself; the rest of its questions are in interfaces.py.
 

@@ -1,0 +1,353 @@
+"""
+ge -> ONNX, from the tensor stage: one node an op, at the source's opset, under the source's names.
+
+Fusions and L2 groups are written as the ops of their bodies. Names that the source gave stay wherever they are still
+free; names of the graph's inputs and outputs stay in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+
+from ..dialects.ge.attributes import SplatAttr, WeightAttr
+from ..dialects.ge.bodies import FusionOp, YieldOp
+from ..dialects.ge.constants import ConstantOp
+from ..dialects.ge.core import GeOp
+from ..dialects.ge.data import INLINE, array_of, weights_path
+from ..dialects.ge.errors import InputError, text_of
+from ..dialects.ge.opaque import OpaqueOp
+from ..dialects.ge.types import nbytes, shape_of
+from .nodes import DEFAULT_OPSET, names_of_outputs, node_of
+from .values import fill_tensor, i64_vector, is_known, tensor_of_array, value_info
+
+SPLAT_AS_DATA = 8 * INLINE
+"""Bytes up to which one repeated element is written out; more becomes a ConstantOfShape."""
+
+
+def export_model(module: ModuleOp, opset: int | None = None) -> ModelProto:
+    """
+    The model of a module on tensors, light: large tensors are spans of the files that hold them.
+
+    opset      of the model; by default the source's own
+    raises     InputError for what has no form in ONNX, or not in that opset
+    cost       linear in ops
+    """
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    if len(functions) != 1:
+        raise InputError(f"a model is one function, the module has {len(functions)}")
+    return _Exporter(module, functions[0], opset).model()
+
+
+class _Exporter:
+    def __init__(self, module: ModuleOp, function: FuncOp, opset: int | None) -> None:
+        self.source, self.function = module, function
+        opsets = module.attributes.get("onnx.opset")
+        named = cast("dict[str, IntegerAttr[Any]]", cast(DictionaryAttr, opsets).data) if opsets is not None else {}
+        self.opsets = {domain: version.value.data for domain, version in named.items()}
+        self.opset = opset or self.opsets.get("", DEFAULT_OPSET)
+        if opset is not None and "" in self.opsets and opset != self.opsets[""]:
+            _refuse_foreign(function, opset)
+        self.opsets[""] = self.opset
+        self.names: dict[SSAValue, str] = {}
+        self.taken: set[str] = set()
+        self.outputs: set[str] = set()
+
+    def model(self) -> ModelProto:
+        graph = self.graph()
+        attrs = self.source.attributes
+        from .. import __version__
+
+        model = ModelProto(
+            producer_name="gecc",
+            producer_version=__version__,
+            domain=text_of(attrs.get("onnx.domain")) or "",
+            doc_string=text_of(attrs.get("onnx.doc")) or "",
+            model_version=_number(attrs, "onnx.model_version", 0),
+            ir_version=self.ir_version(graph),
+        )
+        model.graph.CopyFrom(graph)
+        for domain, version in sorted(self.opsets.items()):
+            model.opset_import.add(domain=domain, version=version)
+        metadata = {k: text_of(v) or "" for k, v in cast(Any, attrs.get("onnx.metadata", DictionaryAttr({}))).data.items()}
+        producer = text_of(attrs.get("onnx.producer"))
+        if producer and not producer.startswith("gecc"):
+            metadata["gecc.source_producer"] = producer
+        for key, value in metadata.items():
+            model.metadata_props.add(key=key, value=value)
+        return model
+
+    def ir_version(self, graph: GraphProto) -> int:
+        least = next((ir for ir, opset in _IR_VERSIONS if self.opset <= opset), _IR_VERSIONS[-1][0])
+        version = _number(self.source.attributes, "onnx.ir_version", least)
+        # Before version 4 an initialiser had to be an input; an input that was not one must not become one.
+        inputs = {i.name for i in graph.input}
+        if version < 4 and any(t.name not in inputs for t in graph.initializer):
+            return 4
+        return version
+
+    # ------------------------------------------------------------------ graphs
+
+    def graph(self) -> GraphProto:
+        graph = GraphProto(name=text_of(self.source.attributes.get("onnx.graph")) or "main")
+        block = self.function.body.block
+        args = cast("Sequence[DictionaryAttr]", self.function.arg_attrs.data if self.function.arg_attrs else ())
+        outs = cast("Sequence[DictionaryAttr]", self.function.res_attrs.data if self.function.res_attrs else ())
+        inputs = [_said(args, k, f"input_{k}") for k in range(len(block.args))]
+        last = block.last_op
+        assert isinstance(last, ReturnOp)
+        outputs = [_said(outs, k, f"output_{k}") for k in range(len(last.operands))]
+        self.outputs.update(name for name, _ in outputs)
+        self.taken.update(name for name, _ in (*inputs, *outputs))
+        for argument, (name, said) in zip(block.args, inputs, strict=True):
+            self.names[argument] = name
+            graph.input.append(_info(name, argument.type, said))
+            if "ge.default" in said:
+                value, type_ = cast("ArrayAttr[Attribute]", said["ge.default"]).data
+                graph.initializer.append(self.tensor(name, value, type_))
+        added = self.claim_outputs(block, [resolved(v) for v in last.operands], [name for name, _ in outputs])
+        self.fill(graph, block)
+        graph.node.extend(added)
+        graph.output.extend(
+            _info(name, value.type, said) for value, (name, said) in zip(last.operands, outputs, strict=True)
+        )
+        self.restore_inputs(graph)
+        return graph
+
+    def claim_outputs(self, block: Block, values: Sequence[SSAValue], names: Sequence[str]) -> list[NodeProto]:
+        """
+        Gives the values that a graph returns its outputs' names, each value once, and only what is made in this graph;
+        returns Identity nodes for the rest.
+        """
+        claimed: set[SSAValue] = set()
+        again: list[NodeProto] = []
+        for value, name in zip(values, names, strict=True):
+            if isinstance(value, BlockArgument) or value in claimed or not _made_in(value, block):
+                again.append(NodeProto(op_type="Identity", output=[name], input=[name]))
+            else:
+                claimed.add(value)
+                self.names[value] = name
+        # Sources are named once all outputs are, in case a source is an output itself.
+        for node, (value, name) in zip(
+            again, [(v, n) for v, n in zip(values, names, strict=True) if self.names.get(v) != n], strict=True
+        ):
+            node.input[0] = self.name(value)
+            node.name = f"{name}_copy"
+        return again
+
+    def restore_inputs(self, graph: GraphProto) -> None:
+        """The list of inputs as the source had it, constants among them."""
+        order = self.function.attributes.get("onnx.inputs")
+        if order is None:
+            return
+        constants = self.function.attributes.get("onnx.constant_inputs", DictionaryAttr({}))
+        held = {t.name: t for t in graph.initializer}
+        inputs = {i.name: i for i in graph.input}
+        for name, attr in cast(DictionaryAttr, constants).data.items():
+            value, type_ = cast("ArrayAttr[Attribute]", attr).data
+            if name not in held and name not in inputs:
+                graph.initializer.append(self.tensor(name, value, type_))
+                held[name] = graph.initializer[-1]
+            inputs[name] = value_info(name, type_)
+        listed = [inputs[text_of(n) or ""] for n in cast("ArrayAttr[Attribute]", order).data]
+        del graph.input[:]
+        graph.input.extend(listed)
+
+    def body(self, region: Region, name: str) -> GraphProto:
+        graph = GraphProto(name=self.fresh(name))
+        block = region.block
+        for argument in block.args:
+            graph.input.append(value_info(self.name(argument), argument.type))
+        last = block.last_op
+        assert isinstance(last, YieldOp)
+        values = [resolved(v) for v in last.operands]
+        outputs = [self.fresh(_preferred(v) or "out") for v in values]
+        added = self.claim_outputs(block, values, outputs)
+        self.fill(graph, block)
+        graph.node.extend(added)
+        graph.output.extend(value_info(n, v.type) for n, v in zip(outputs, last.operands, strict=True))
+        return graph
+
+    def fill(self, graph: GraphProto, block: Block) -> None:
+        for op in flat(block):
+            if isinstance(op, ConstantOp):
+                if op.output.has_uses() or op.output in self.names:
+                    self.constant(graph, op)
+                continue
+            layout = getattr(op, "data_format", "NCHW") if isinstance(op, GeOp) else "NCHW"
+            node = node_of(op, self.name, self.body, self.opset)
+            if layout == "NCHW":
+                graph.node.append(node)
+            else:
+                graph.node.extend(self.between_transposes(op, node))
+            if isinstance(op, OpaqueOp):
+                for result in op.results:
+                    if is_known(result.type) and self.name(result) not in self.outputs:
+                        graph.value_info.append(value_info(self.name(result), result.type))
+
+    def between_transposes(self, op: Operation, node: NodeProto) -> Iterator[NodeProto]:
+        """An op on channels-last data as ONNX has it: channels first, between two transposes."""
+        rank = len(shape_of(op.results[0].type))
+        before, after = [0, rank - 1, *range(1, rank - 1)], [0, *range(2, rank), 1]
+        inside = [self.fresh(f"{node.input[0]}_nchw"), self.fresh(f"{node.output[0]}_nchw")]
+        for source, target, perm in ((node.input[0], inside[0], before), (inside[1], node.output[0], after)):
+            transpose = NodeProto(op_type="Transpose", name=self.fresh("to_layout"), input=[source], output=[target])
+            transpose.attribute.add(name="perm", type=7, ints=perm)
+            if target == inside[0]:
+                yield transpose
+                node.input[0], node.output[0] = inside
+                yield node
+            else:
+                yield transpose
+
+    # ------------------------------------------------------------------ constants and names
+
+    def constant(self, graph: GraphProto, op: ConstantOp) -> None:
+        name = self.name(op.output)
+        if isinstance(op.value, SplatAttr) and nbytes(op.output.type) > SPLAT_AS_DATA and self.opset >= 9:
+            shape, one = shape_of(op.output.type), np.asarray(op.array().flat[0]).reshape(1)
+            graph.initializer.append(tensor_of_array(i64_vector(shape), self.fresh(f"{name}_shape")))
+            node = NodeProto(op_type="ConstantOfShape", name=text_of(op.attributes.get("onnx.node")) or "", output=[name])
+            node.input.append(graph.initializer[-1].name)
+            node.attribute.add(name="value", type=4, t=tensor_of_array(one))
+            graph.node.append(node)
+        else:
+            graph.initializer.append(self.tensor(name, op.value, op.output.type))
+
+    def tensor(self, name: str, value: Attribute, type_: Attribute) -> TensorProto:
+        proto = TensorProto(name=name)
+        path = weights_path(self.source, value) if isinstance(value, WeightAttr) else None
+        if isinstance(value, WeightAttr) and path is None:
+            raise InputError(f"constant {name!r} is in a weights file that the module does not name")
+        fill_tensor(proto, value, type_, array_of(value, type_, self.source), path)
+        return proto
+
+    def name(self, value: SSAValue) -> str:
+        value = resolved(value)
+        if value not in self.names:
+            self.names[value] = self.fresh(_preferred(value) or _derived(value))
+        return self.names[value]
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted`, or with a number after it if that is a name already."""
+        name, k = wanted, 1
+        while name in self.taken:
+            name, k = f"{wanted}_{k}", k + 1
+        self.taken.add(name)
+        return name
+
+
+_IR_VERSIONS = [(3, 8), (4, 9), (5, 10), (6, 11), (7, 14), (8, 18), (9, 20), (10, 22), (11, 23), (12, 24), (13, 26)]
+"""(IR version, the newest opset that was released with it)."""
+
+
+def flat(block: Block) -> Iterator[Operation]:
+    """The ops of a body in order, fusions and groups as the ops of their bodies; without the terminator."""
+    for op in block.ops:
+        if isinstance(op, FusionOp):
+            yield from flat(op.body.block)
+        elif op is not block.last_op or not isinstance(op, YieldOp | ReturnOp):
+            yield op
+
+
+def resolved(value: SSAValue) -> SSAValue:
+    """The value itself behind results and arguments of fusions."""
+    while True:
+        owner = value.owner
+        if isinstance(owner, FusionOp):
+            last = owner.body.block.last_op
+            assert last is not None
+            value = last.operands[cast(Any, value).index]
+        elif isinstance(owner, Block) and isinstance(fusion := owner.parent_op(), FusionOp):
+            value = fusion.operands[cast(Any, value).index]
+        else:
+            return value
+
+
+def _made_in(value: SSAValue, block: Block) -> bool:
+    """Whether an op of this body, or of a fusion in it, makes the value."""
+    at = cast(Operation, value.owner).parent_block()
+    while at is not block and at is not None and isinstance(parent := at.parent_op(), FusionOp):
+        at = parent.parent_block()
+    return at is block
+
+
+def _preferred(value: SSAValue) -> str | None:
+    owner = value.owner
+    if not isinstance(owner, Operation):
+        return None
+    names = names_of_outputs(owner)
+    index = cast(Any, value).index
+    return names[index] if index < len(names) and names[index] else None
+
+
+def _derived(value: SSAValue) -> str:
+    owner = value.owner
+    if isinstance(owner, Operation):
+        node = text_of(owner.attributes.get("onnx.node"))
+        return f"{node}_out" if node else owner.name.removeprefix("ge.")
+    return value.name_hint or "arg"
+
+
+def _said(attrs: Sequence[DictionaryAttr], k: int, default: str) -> tuple[str, dict[str, Attribute]]:
+    said = dict(attrs[k].data) if k < len(attrs) else {}
+    return text_of(said.get("onnx.name")) or default, said
+
+
+def _info(name: str, type_: Attribute, said: dict[str, Attribute]) -> ValueInfoProto:
+    """
+    A graph's input or output as it was declared: passes may know more of a free dim by now, the interface keeps its
+    symbols. A dim that was bound on purpose has lost its symbol in `ge.dims` too.
+    """
+    if "onnx.untyped" in said:
+        return ValueInfoProto(name=name)
+    declared = said.get("ge.dims")
+    info = value_info(name, type_, declared)
+    info.doc_string = text_of(said.get("onnx.doc")) or ""
+    if isinstance(declared, ArrayAttr) and info.type.HasField("tensor_type"):
+        shape = info.type.tensor_type.shape
+        del shape.dim[:]
+        shape.SetInParent()
+        for attr in cast("ArrayAttr[Attribute]", declared).data:
+            dim = shape.dim.add()
+            if isinstance(attr, IntegerAttr):
+                dim.dim_value = cast("IntegerAttr[Any]", attr).value.data
+            elif (symbol := text_of(attr)) is not None:
+                dim.dim_param = symbol
+    elif "onnx.name" in said and info.type.HasField("tensor_type"):
+        info.type.tensor_type.ClearField("shape")  # the source declared none
+    return info
+
+
+def _number(attrs: Any, name: str, default: int) -> int:
+    attr = attrs.get(name)
+    return cast("IntegerAttr[Any]", attr).value.data if isinstance(attr, IntegerAttr) else default
+
+
+def _refuse_foreign(function: FuncOp, opset: int) -> None:
+    """ge.opaque is written as it was read: refuses one whose operator is another one in `opset`."""
+    from .nodes import since_version
+
+    for op in function.walk():
+        if isinstance(op, OpaqueOp) and op.domain is None:
+            was, now = (since_version(op.op_type.data, v) for v in (op.version.value.data, opset))
+            if was != now:
+                raise InputError(f"{op.op_type.data} is another operator in opset {opset}", node=text_of(op.attributes.get("onnx.node")))
+
+
+def node_count(model: ModelProto) -> int:
+    """Nodes of a model, those of its subgraphs included."""
+
+    def count(graph: GraphProto) -> int:
+        return sum(1 + sum(count(a.g) for a in n.attribute if a.HasField("g")) for n in graph.node)
+
+    return count(model.graph)
+
+
+__all__ = ["export_model", "flat", "node_count", "resolved"]

@@ -1,0 +1,489 @@
+"""
+ONNX -> ge: one op a node, every op with its node's name.
+
+A node becomes the op that ONNX_OPS names for its operator, if the op's declaration covers the node's version,
+attributes and operands; else ge.opaque. Constants whose data is large are references into the files that hold it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import onnx
+import onnx.defs
+import onnx.shape_inference
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i1,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ..dialects.ge import ONNX_OPS, GeOp
+from ..dialects.ge.bodies import YieldOp
+from ..dialects.ge.constants import ConstantOp, WeightsOp
+from ..dialects.ge.control import IfOp
+from ..dialects.ge.core import REQUIRED, set_names
+from ..dialects.ge.data import Array, value_of, weight_in
+from ..dialects.ge.errors import InputError
+from ..dialects.ge.opaque import OpaqueOp
+from ..dialects.ge.types import UnknownType, element_of, tensor_type
+from . import wire
+from .attributes import declared_value, plain_value, to_mlir
+from .values import dims_from_proto, i64_vector, tensor_from_proto, type_from_proto
+
+
+def import_model(source: Path | ModelProto) -> ModuleOp:
+    """
+    The module of a model, its weights left in the files that hold them.
+
+    source     a file, or a model in memory (its large tensors are spooled to a temporary file)
+    raises     InputError, which names the file, the node and what is wrong
+    cost       linear in nodes; about 60 us a node
+    """
+    name = source if isinstance(source, Path) else None
+    light = wire.read_light(source) if isinstance(source, Path) else wire.lighten(source, wire.shared_spool())
+    try:
+        return _Importer(light).module()
+    except InputError as err:
+        raise InputError(err.message, err.file or name, err.node) from None
+
+
+class _Importer:
+    def __init__(self, model: ModelProto) -> None:
+        self.opsets = _opsets(model)
+        self.proto = _inlined(model)
+        self.symbols: dict[str, str] = {}
+        self.types: dict[str, Attribute] | None = None
+
+    # ------------------------------------------------------------------ the module
+
+    def module(self) -> ModuleOp:
+        function = self.function(self.proto.graph)
+        weights = [WeightsOp(symbol, path, Path(path).stat().st_size) for path, symbol in self.symbols.items()]
+        module = ModuleOp([*weights, function])
+        proto = self.proto
+        described = {
+            "onnx.ir_version": IntegerAttr(proto.ir_version, i64),
+            "onnx.opset": DictionaryAttr({d: IntegerAttr(v, i64) for d, v in self.opsets.items()}),
+            "onnx.producer": StringAttr(" ".join(filter(None, (proto.producer_name, proto.producer_version)))),
+            "onnx.domain": StringAttr(proto.domain),
+            "onnx.doc": StringAttr(proto.doc_string),
+            "onnx.metadata": DictionaryAttr({p.key: StringAttr(p.value) for p in proto.metadata_props}),
+            "onnx.graph": StringAttr(proto.graph.name),
+            "onnx.model_version": IntegerAttr(proto.model_version, i64),
+        }
+        empty = (StringAttr(""), DictionaryAttr({}), IntegerAttr(0, i64))
+        module.attributes.update({k: v for k, v in described.items() if v not in empty})
+        return module
+
+    def symbol(self, path: str) -> str:
+        return self.symbols.setdefault(path, f"w{len(self.symbols)}")
+
+    def function(self, graph: GraphProto) -> FuncOp:
+        initialisers = {t.name: t for t in graph.initializer}
+        inputs = [i for i in graph.input if i.name not in initialisers]
+        # Before IR version 4 every initialiser had to be an input too; since then one that is can be overridden.
+        listed = [i for i in graph.input if i.name in initialisers]
+        overridable = listed if self.proto.ir_version >= 4 else []
+        block = Block(arg_types=[type_from_proto(i.type) for i in [*inputs, *overridable]])
+        attrs: list[DictionaryAttr] = []
+        scope: dict[str, SSAValue] = {}
+        for info, argument in zip([*inputs, *overridable], block.args, strict=True):
+            said = _described(info)
+            if info.name in initialisers:
+                said["ge.default"] = ArrayAttr(tensor_from_proto(initialisers.pop(info.name), self.symbol))
+            attrs.append(DictionaryAttr(said))
+            argument.name_hint = _hint(info.name)
+            scope[info.name] = argument
+        self.fill(block, graph, scope, initialisers.values())
+        results = [_lookup(scope, o.name, "the graph's output") for o in graph.output]
+        block.add_op(ReturnOp(*results))
+        function = FuncOp(
+            "main",
+            FunctionType.from_lists(list(block.arg_types), [r.type for r in results]),
+            Region(block),
+            arg_attrs=ArrayAttr(attrs),
+            res_attrs=ArrayAttr([DictionaryAttr(_described(o)) for o in graph.output]),
+        )
+        if len(overridable) != len(listed) or [i.name for i in graph.input] != [
+            i.name for i in [*inputs, *overridable]
+        ]:
+            self.note_inputs(function, graph)
+        return function
+
+    def note_inputs(self, function: FuncOp, graph: GraphProto) -> None:
+        """The list of inputs as it stood, with the constants among them: an export gives the same list."""
+        held = {t.name: t for t in graph.initializer}
+        function.attributes["onnx.inputs"] = ArrayAttr([StringAttr(i.name) for i in graph.input])
+        if self.proto.ir_version < 4:
+            constants = {i.name: held[i.name] for i in graph.input if i.name in held}
+            function.attributes["onnx.constant_inputs"] = DictionaryAttr(
+                {n: ArrayAttr(tensor_from_proto(t, self.symbol)) for n, t in constants.items()}
+            )
+
+    # ------------------------------------------------------------------ graphs
+
+    def fill(
+        self, block: Block, graph: GraphProto, scope: dict[str, SSAValue], initialisers: Iterable[TensorProto]
+    ) -> None:
+        """Adds a graph's constants and nodes to `block`; `scope` maps names to values, outer ones included."""
+        for tensor in initialisers:
+            op = ConstantOp(*tensor_from_proto(tensor, self.symbol))
+            set_names(op, None, [tensor.name])
+            block.add_op(op)
+            scope[tensor.name] = op.output
+        for sparse in graph.sparse_initializer:
+            attribute = AttributeProto(name="sparse_value", type=AttributeProto.SPARSE_TENSOR, sparse_tensor=sparse)
+            name = sparse.values.name
+            node = NodeProto(op_type="Constant", output=[name], attribute=[attribute])
+            self.node(block, node, scope)
+        for node in _in_order(graph, scope):
+            try:
+                self.node(block, node, scope)
+            except InputError as err:
+                raise InputError(err.message, err.file, err.node or _label(node)) from None
+            except VerifyException as err:
+                # The message names the node already where it has a name.
+                text = str(err).partition("\n\n")[0] if "\n\n" in str(err) else str(err)
+                raise InputError(text.removeprefix(f'node "{_label(node)}": '), node=_label(node)) from None
+
+    def node(self, block: Block, node: NodeProto, scope: dict[str, SSAValue]) -> None:
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        operands = [_lookup(scope, name, "an input") if name else None for name in node.input]
+        while operands and operands[-1] is None:
+            operands.pop()
+        outputs = list(node.output)
+        while outputs and not outputs[-1]:
+            outputs.pop()
+        op = (
+            self.constant(node, domain)
+            or self.conditional(node, domain, operands, outputs, scope)
+            or self.known(block, node, domain, operands, outputs)
+            or self.opaque(node, domain, operands, outputs, scope)
+        )
+        block.add_op(op)
+        set_names(op, node.name, [o for o in outputs if o])
+        for name, value in zip((o for o in outputs if o), op.results, strict=True):
+            if name in scope:
+                raise InputError(f"value {name!r} has two definitions")
+            scope[name] = value
+
+    def constant(self, node: NodeProto, domain: str) -> Operation | None:
+        if domain or node.op_type != "Constant" or len(node.attribute) != 1:
+            return None
+        attribute = node.attribute[0]
+        match attribute.name:
+            case "value":
+                return ConstantOp(*tensor_from_proto(attribute.t, self.symbol))
+            case "value_int" | "value_ints":
+                array: Array = np.array(plain_value(attribute), np.int64)
+            case "value_float" | "value_floats":
+                array = np.array(plain_value(attribute), np.float32)
+            case "value_string" | "value_strings":
+                array = np.array(plain_value(attribute), object)
+            case _:
+                return None
+        if array.nbytes > wire.INLINE and array.dtype != object:
+            path, offset = wire.shared_spool()(array.tobytes())
+            value: Attribute = weight_in(self.symbol(path), offset)
+        else:
+            value = value_of(array)
+        return ConstantOp(value, tensor_type(element_of(array.dtype).type, array.shape))
+
+    def conditional(
+        self,
+        node: NodeProto,
+        domain: str,
+        operands: Sequence[SSAValue | None],
+        outputs: Sequence[str],
+        scope: dict[str, SSAValue],
+    ) -> Operation | None:
+        condition = operands[0] if len(operands) == 1 else None
+        if domain or node.op_type != "If" or condition is None or not all(outputs):
+            return None
+        if not isinstance(condition.type, TensorType) or condition.type.get_element_type() != i1:
+            return None
+        if any(d not in (1, -(2**63)) for d in condition.type.get_shape()):
+            return None
+        bodies = {a.name: self.body(a.g, scope) for a in node.attribute}
+        if set(bodies) != {"then_branch", "else_branch"}:
+            return None
+        then, other = bodies["then_branch"], bodies["else_branch"]
+        given = [cast(YieldOp, body.block.last_op).values.types for body in (then, other)]
+        if not len(given[0]) == len(given[1]) == len(outputs):
+            raise InputError(f"both branches must give {len(outputs)} values, got {[len(g) for g in given]}")
+        types = [_common(a, b) for a, b in zip(*given, strict=True)]
+        if any(isinstance(t, UnknownType) for t in types):
+            return None
+        return IfOp(condition, types, then, other)
+
+    def body(self, graph: GraphProto, outer: dict[str, SSAValue]) -> Region:
+        block = Block(arg_types=[type_from_proto(i.type) for i in graph.input])
+        scope = dict(outer)
+        scope.update(zip((i.name for i in graph.input), block.args, strict=True))
+        self.fill(block, graph, scope, graph.initializer)
+        block.add_op(YieldOp(*(_lookup(scope, o.name, "an output") for o in graph.output)))
+        return Region(block)
+
+    # ------------------------------------------------------------------ nodes
+
+    def known(
+        self, block: Block, node: NodeProto, domain: str, operands: list[SSAValue | None], outputs: Sequence[str]
+    ) -> Operation | None:
+        cls = ONNX_OPS.get((domain, node.op_type))
+        if cls is None or self.version(node.op_type, domain) < cls.onnx.since:
+            return None
+        if any(v is not None and not isinstance(v.type, TensorType) for v in operands):
+            return None
+        if any(isinstance(cast(Any, v.type).element_type, UnknownType) for v in operands if v is not None):
+            return None
+        try:
+            attrs = {a.name: declared_value(cls.decls.get(a.name), a, self.symbol) for a in node.attribute}
+        except ValueError:
+            return None
+        attrs = {k: v for k, v in attrs.items() if k not in cls.onnx.implied}
+        older = {
+            name: slot
+            for before, names in cls.onnx.attributes_before.items()
+            if self.opsets[domain] < before
+            for name, slot in names.items()
+        }
+        made = {older[name]: attrs.pop(name) for name in list(attrs) if name in older}
+        if any(name not in cls.decls or cls.decls[name].ours for name in attrs):
+            return None
+        if not _fits(cls, len(operands), outputs) or not cls.accepts(attrs, len(operands), len(outputs)):
+            return None
+        if any(d.default is REQUIRED and name not in attrs for name, d in cls.decls.items()):
+            raise InputError(f"{node.op_type} lacks an attribute that it must have")
+        constants = self.operands_of_attributes(cls, made, operands)
+        for constant in constants:
+            block.add_op(constant)
+        return cls(*operands, results=[bool(o) for o in outputs], **attrs)
+
+    def operands_of_attributes(
+        self, cls: type[GeOp], made: dict[str, Any], operands: list[SSAValue | None]
+    ) -> list[ConstantOp]:
+        """Constants for what was an attribute in older versions; puts them in their place among the operands."""
+        constants: list[ConstantOp] = []
+        for slot, value in made.items():
+            place = [s.name for s in cls.slots].index(slot)
+            operands.extend([None] * (place + 1 - len(operands)))
+            if isinstance(value, float):
+                first = next(v for v in operands if v is not None)
+                array: Array = np.array(value).astype(element_of(cast(Any, first.type).element_type).dtype)
+            elif isinstance(value, tuple) and cast("tuple[Any, ...]", value) and isinstance(value[0], float):
+                array = np.array(value, np.float32)
+            else:
+                array = i64_vector(value if isinstance(value, tuple) else [value])
+            constants.append(ConstantOp(value_of(array), tensor_type(element_of(array.dtype).type, array.shape)))
+            operands[place] = constants[-1].output
+        return constants
+
+    def opaque(
+        self,
+        node: NodeProto,
+        domain: str,
+        operands: Sequence[SSAValue | None],
+        outputs: Sequence[str],
+        scope: dict[str, SSAValue],
+    ) -> Operation:
+        attrs: dict[str, Attribute] = {}
+        bodies: list[tuple[str, Region]] = []
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH or attribute.HasField("g"):
+                bodies.append((attribute.name, self.body(attribute.g, scope)))
+            else:
+                attrs[attribute.name] = to_mlir(attribute, self.symbol)
+        if domain not in self.opsets:
+            raise InputError(f"operator {node.op_type} is of domain {domain!r}, which the model does not import")
+        schema = _schema(node.op_type, domain, self.opsets[domain])
+        if schema is None and not domain:
+            raise InputError(f"opset {self.opsets['']} has no operator {node.op_type}")
+        return OpaqueOp(
+            node.op_type,
+            self.opsets[domain],
+            operands,
+            [self.type_of(o) if o else None for o in outputs],
+            domain=domain,
+            attrs=attrs,
+            bodies=bodies,
+            pure=schema is not None and _deterministic(schema, bool(bodies)),
+        )
+
+    def version(self, op_type: str, domain: str) -> int:
+        """Since which version of its domain the operator has been what it is in this model; 0 if it is unknown."""
+        schema = _schema(op_type, domain, self.opsets.get(domain, 0))
+        return schema.since_version if schema is not None else 0
+
+    def type_of(self, name: str) -> Attribute:
+        """What ONNX's own inference, or the model, says of a value; asked for what only ge.opaque gives."""
+        if self.types is None:
+            self.types = _declared_types(self.proto)
+        return self.types.get(name, UnknownType())
+
+
+# ------------------------------------------------------------------ the model as a whole
+
+
+def _opsets(model: ModelProto) -> dict[str, int]:
+    newest = onnx.defs.onnx_opset_version()
+    opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
+    if not opsets and model.ir_version < 3:
+        opsets[""] = 1  # before IR version 3 there was nothing to import
+    if not 1 <= opsets.get("", 1) <= newest:
+        raise InputError(f"opset {opsets['']} is not known: this version reads opset 1 to {newest}")
+    return opsets
+
+
+def _inlined(model: ModelProto) -> ModelProto:
+    if not model.functions:
+        return model
+    import onnx.inliner
+
+    try:
+        return onnx.inliner.inline_local_functions(model, convert_version=True)
+    except Exception as err:
+        raise InputError(f"local functions cannot be inlined: {err}") from None
+
+
+def _declared_types(model: ModelProto) -> dict[str, Attribute]:
+    try:
+        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    except Exception:  # noqa: S110 - it refuses some models that run; then only what they say themselves is known
+        pass
+    types: dict[str, Attribute] = {}
+
+    def collect(graph: GraphProto) -> None:
+        for info in [*graph.value_info, *graph.output]:
+            if info.HasField("type"):
+                types[info.name] = type_from_proto(info.type)
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    collect(attribute.g)
+
+    collect(model.graph)
+    return types
+
+
+def _in_order(graph: GraphProto, outer: dict[str, SSAValue]) -> Sequence[NodeProto]:
+    """The nodes with each after those that it reads; as they stand wherever they stand right."""
+    made_by: dict[str, int] = {o: k for k, node in enumerate(graph.node) for o in node.output if o}
+    reads = [{made_by[n] for n in _reads(node) if n in made_by and n not in outer} for node in graph.node]
+    if all(d < k for k, needed in enumerate(reads) for d in needed):
+        return graph.node
+    waiting = [len(needed) for needed in reads]
+    readers: list[list[int]] = [[] for _ in reads]
+    for k, needed in enumerate(reads):
+        for d in needed:
+            readers[d].append(k)
+    ready = [k for k, n in enumerate(waiting) if not n]
+    order: list[NodeProto] = []
+    while ready:
+        k = heapq.heappop(ready)
+        order.append(graph.node[k])
+        for reader in readers[k]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heapq.heappush(ready, reader)
+    if len(order) < len(reads):
+        stuck = next(node for node, n in zip(graph.node, waiting, strict=True) if n)
+        raise InputError("the graph has a cycle through this node", node=_label(stuck))
+    return order
+
+
+def _reads(node: NodeProto) -> Iterable[str]:
+    """Names that a node reads, those of its bodies included (a body's own names among them do no harm)."""
+    yield from filter(None, node.input)
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            for inner in attribute.g.node:
+                yield from _reads(inner)
+            yield from (o.name for o in attribute.g.output)
+
+
+@cache
+def _schema(op_type: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
+    try:
+        return onnx.defs.get_schema(op_type, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+def _deterministic(schema: onnx.defs.OpSchema, has_bodies: bool) -> bool:
+    # ONNX calls If, Loop and Scan nondeterministic for what their bodies may hold: those are looked at themselves.
+    return has_bodies or schema.node_determinism == onnx.defs.OpSchema.NodeDeterminism.Deterministic
+
+
+# ------------------------------------------------------------------ small things
+
+
+def _fits(cls: type[GeOp], operands: int, outputs: Sequence[str]) -> bool:
+    """Whether a declaration has places for so many operands and these outputs, and those that must be are there."""
+
+    def room(slots: Sequence[Any], count: int) -> bool:
+        least = sum(s.kind == "one" for s in slots)
+        return least <= count and (count <= len(slots) or (bool(slots) and slots[-1].kind == "variadic"))
+
+    needed = all(outputs[k] for k, s in enumerate(cls.result_slots[: len(outputs)]) if s.kind == "one")
+    # A variadic operand may be what an attribute was; its least number is checked by the op itself.
+    most = len(cls.slots) if not cls.slots or cls.slots[-1].kind != "variadic" else operands
+    return operands <= most and room(cls.result_slots, len(outputs)) and needed
+
+
+def _described(info: ValueInfoProto) -> dict[str, Attribute]:
+    said: dict[str, Attribute] = {"onnx.name": StringAttr(info.name)}
+    dims = dims_from_proto(info.type)
+    if dims is not None:
+        said["ge.dims"] = dims
+    if info.doc_string:
+        said["onnx.doc"] = StringAttr(info.doc_string)
+    if not info.HasField("type"):
+        said["onnx.untyped"] = UnitAttr()
+    return said
+
+
+def _lookup(scope: dict[str, SSAValue], name: str, what: str) -> SSAValue:
+    if name not in scope:
+        raise InputError(f"{what} {name!r} is not defined")
+    return scope[name]
+
+
+def _label(node: NodeProto) -> str:
+    return node.name or next(filter(None, node.output), "") or node.op_type
+
+
+def _common(a: Attribute, b: Attribute) -> Attribute:
+    """The type that values of both types have; unknown where they have nothing in common."""
+    if a == b:
+        return a
+    if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
+        return UnknownType()
+    x, y = cast("TensorType[Attribute]", a), cast("TensorType[Attribute]", b)
+    if x.element_type != y.element_type or x.get_num_dims() != y.get_num_dims():
+        return UnknownType()
+    dims = tuple(d if d == e else -1 for d, e in zip(x.get_shape(), y.get_shape(), strict=True))
+    return tensor_type(x.element_type, dims)
+
+
+def _hint(name: str) -> str | None:
+    """An SSA name from an ONNX one: a help for readers, nothing more."""
+    text = "".join(c if c.isascii() and (c.isalnum() or c in "_$.-") else "_" for c in name)
+    return text if SSAValue.is_valid_name(text) else f"v{text}" if SSAValue.is_valid_name(f"v{text}") else None
+

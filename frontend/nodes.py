@@ -1,0 +1,170 @@
+"""
+One op as one ONNX node. The export writes a graph of these; the reference evaluates one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, cast
+
+import onnx
+import onnx.defs
+from onnx import AttributeProto, GraphProto, NodeProto
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from ..dialects.ge.attributes import WeightAttr
+from ..dialects.ge.constants import ConstantOp
+from ..dialects.ge.control import IfOp
+from ..dialects.ge.core import GeOp
+from ..dialects.ge.data import find_module, weights_path
+from ..dialects.ge.errors import InputError, node_name, text_of
+from ..dialects.ge.opaque import OpaqueOp
+from .attributes import from_mlir, proto_of
+
+DEFAULT_OPSET = 21
+"""What a module that does not say its opset is exported as: read by every runtime of the last years."""
+
+
+def node_of(
+    op: Operation,
+    name_of: Callable[[SSAValue], str],
+    graph_of: Callable[[Region, str], GraphProto],
+    opset: int,
+) -> NodeProto:
+    """
+    The node that `op` stands for, with all its attributes, under its own name.
+
+    name_of    names of operands and results
+    graph_of   the graph of one of its bodies, given the body and the attribute's name
+    opset      what the node is written for
+    raises     InputError where that opset has no such operator
+    """
+    if isinstance(op, OpaqueOp):
+        return _opaque(op, name_of, graph_of)
+    if isinstance(op, IfOp):
+        node = NodeProto(op_type="If", name=_own_name(op))
+        node.input.append(name_of(op.cond))
+        node.output.extend(name_of(r) for r in op.results)
+        for name, body in (("then_branch", op.then_branch), ("else_branch", op.else_branch)):
+            node.attribute.append(AttributeProto(name=name, type=AttributeProto.GRAPH, g=graph_of(body, name)))
+        return node
+    if not isinstance(op, GeOp) or not op.onnx.type:
+        raise InputError(f"'{op.name}' is no ONNX operator: only modules on tensors can be exported", node=node_name(op))
+    check_opset(op, opset)
+    return _known(op, name_of, opset)
+
+
+def check_opset(op: GeOp, opset: int) -> None:
+    """Refuses an op that ONNX's `opset` does not have, or has with another meaning."""
+    name = op.onnx
+    if name.domain:
+        return
+    since = since_version(name.type, opset)
+    if since < name.since:
+        newest = f"needs opset {_first_opset(name.type, name.since)}"
+        raise InputError(f"{name.type} {newest}, the model is written for opset {opset}", node=node_name(op))
+
+
+@cache
+def since_version(op_type: str, opset: int, domain: str = "") -> int:
+    """Since which opset the operator has been what it is in `opset`; 0 if it is not there."""
+    try:
+        return onnx.defs.get_schema(op_type, opset, domain).since_version
+    except onnx.defs.SchemaError:
+        return 0
+
+
+@cache
+def _first_opset(op_type: str, since: int) -> int:
+    newest = onnx.defs.onnx_opset_version()
+    return next((v for v in range(since, newest + 1) if since_version(op_type, v) >= since), since)
+
+
+def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProto:
+    node = NodeProto(op_type=op.onnx.type, domain=op.onnx.domain, name=_own_name(op))
+    values = op.by_slot()
+    attrs: list[AttributeProto] = []
+    for before, names in op.onnx.attributes_before.items():
+        if opset >= before:
+            continue
+        slots = [s.name for s in op.slots]
+        for attribute, slot in names.items():
+            place = slots.index(slot)
+            if place < len(values) and values[place] is not None:
+                attrs.append(_attribute_of_operand(op, attribute, cast(SSAValue, values[place]), opset))
+                values[place] = None
+    while values and values[-1] is None:
+        values.pop()
+    node.input.extend("" if v is None else name_of(v) for v in values)
+    results = op.results_by_slot()
+    while results and results[-1] is None:
+        results.pop()
+    node.output.extend("" if r is None else name_of(r) for r in results)
+    resolve = resolver(op)
+    for name, decl in op.decls.items():
+        if name in op.properties and not decl.ours:
+            attrs.append(proto_of(name, decl.codec.kind, decl.codec.unpack(op.properties[name]), resolve))
+    for name, value in op.implied().items():
+        attrs.append(onnx.helper.make_attribute(name, value))
+    node.attribute.extend(sorted(attrs, key=lambda a: a.name))
+    return node
+
+
+def _attribute_of_operand(op: GeOp, attribute: str, value: SSAValue, opset: int) -> AttributeProto:
+    """What is an operand now and was an attribute in `opset`."""
+    owner = value.owner
+    schema = onnx.defs.get_schema(op.onnx.type, opset, op.onnx.domain).attributes[attribute]
+    if not isinstance(owner, ConstantOp):
+        raise InputError(
+            f"{op.onnx.type} has {attribute} as an attribute in opset {opset}, so it must be a constant",
+            node=node_name(op),
+        )
+    array = owner.array()
+    kind = schema.type
+    match kind:
+        case onnx.defs.OpSchema.AttrType.INTS:
+            return proto_of(attribute, "ints", [int(x) for x in array.flat], None)
+        case onnx.defs.OpSchema.AttrType.INT:
+            return proto_of(attribute, "int", int(array.flat[0]), None)
+        case onnx.defs.OpSchema.AttrType.FLOATS:
+            return proto_of(attribute, "floats", [float(x) for x in array.flat], None)
+        case _:
+            return proto_of(attribute, "float", float(array.flat[0]), None)
+
+
+def _opaque(
+    op: OpaqueOp, name_of: Callable[[SSAValue], str], graph_of: Callable[[Region, str], GraphProto]
+) -> NodeProto:
+    node = NodeProto(op_type=op.op_type.data, domain=text_of(op.domain) or "", name=_own_name(op))
+    node.input.extend("" if v is None else name_of(v) for v in op.by_slot())
+    node.output.extend("" if r is None else name_of(r) for r in op.results_by_slot())
+    resolve = resolver(op)
+    for name, attr in (op.attrs.data if op.attrs is not None else {}).items():
+        node.attribute.append(from_mlir(name, attr, resolve))
+    for name, body in op.named_bodies():
+        node.attribute.append(AttributeProto(name=name, type=AttributeProto.GRAPH, g=graph_of(body, name)))
+    return node
+
+
+def resolver(op: Operation) -> Callable[[Attribute], tuple[ModuleOp | None, str | None]]:
+    """For `from_mlir`: the module that `op` is in, and the file of a #ge.weight."""
+
+    def resolve(value: Attribute) -> tuple[ModuleOp | None, str | None]:
+        if not isinstance(value, WeightAttr):
+            return None, None
+        module = find_module(op)
+        return module, weights_path(module, value)
+
+    return resolve
+
+
+def _own_name(op: Operation) -> str:
+    return text_of(op.attributes.get("onnx.node")) or ""
+
+
+def names_of_outputs(op: Operation) -> Sequence[str]:
+    """ONNX names of an op's results, as far as they are known."""
+    outputs = op.attributes.get("onnx.outputs")
+    return [text_of(o) or "" for o in cast(Any, outputs).data] if outputs is not None else []
