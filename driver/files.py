@@ -224,6 +224,8 @@ def _parse(text: str, name: str, context: Context, line: int) -> ModuleOp:
     except ParseError as error:
         error.span = dataclasses.replace(error.span, line_offset=line)
         raise
+    except UsageError:  # a plugin's dialect that does not load
+        raise
     except RecursionError:
         raise InputError("nested too deeply", file=name) from None
     except Exception as error:  # an attribute or a type that its own checks refuse, without a place of its own

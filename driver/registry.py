@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..dialects.ge.errors import UsageError
 from .diagnostics import did_you_mean, one_line
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
 OURS, XDSL = "gecc", "xdsl"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,9 @@ class PassEntry:
 
     def load(self) -> type[ModulePass]:
         """The pass class; a plugin that fails now, after its entry point loaded, is the command line's trouble."""
-        try:
-            return self.loader()
-        except (Exception, SystemExit) as error:
-            if self.origin in (OURS, XDSL):
-                raise
-            problem = f"{type(error).__name__}: {one_line(error)}"
-            raise UsageError(f"plugin '{self.origin}': pass '{self.name}' does not load: {problem}") from error
+        return (
+            self.loader() if self.origin in (OURS, XDSL) else _from_plugin(self.origin, "pass", self.name, self.loader)
+        )
 
     @property
     def ge_name(self) -> str:
@@ -109,7 +107,8 @@ class Registry:
             for name, loader in plugin.dialects.items():
                 if name in self._dialects:
                     raise _claimed_twice("dialect", name, self._dialects[name][0], plugin.name)
-                self._dialects[name] = (plugin.name, loader)
+                guarded = functools.partial(_from_plugin, plugin.name, "dialect", name, loader)
+                self._dialects[name] = (plugin.name, guarded)
 
     def names(self) -> list[str]:
         """The kebab names of the listed passes: ours in the catalogue's order, then each plugin's. Imports none."""
@@ -198,6 +197,15 @@ def default_registry(warn: Callable[[str], None]) -> Registry:
         xdsl=xdsl_passes(),
         warn=warn,
     )
+
+
+def _from_plugin(plugin: str, what: str, name: str, loader: Callable[[], T]) -> T:
+    """What `loader` gives; where it fails, whoever asked for it hears which plugin is at fault."""
+    try:
+        return loader()
+    except (Exception, SystemExit) as error:
+        problem = f"{type(error).__name__}: {one_line(error)}"
+        raise UsageError(f"plugin '{plugin}': {what} '{name}' does not load: {problem}") from error
 
 
 def _ge() -> Dialect:

@@ -131,3 +131,12 @@ def test_xdsl_s_passes_are_found_and_not_listed():
         registry.require("canonicalise")
     with pytest.raises(UsageError, match="no pass 'ConstantFolding'; did you mean 'ConstantFoldingPass'"):
         registry.require("ConstantFolding")
+
+
+def test_a_dialect_that_does_not_load_is_the_plugin_s_fault():
+    def fails() -> Dialect:
+        raise AttributeError("typo")
+
+    context = Registry({}, [Plugin("acme", {"acme": fails}, {})]).context()
+    with pytest.raises(UsageError, match="plugin 'acme': dialect 'acme' does not load: AttributeError: typo"):
+        context.get_op("acme.swish")
