@@ -20,7 +20,7 @@ from ..dialects.ge.attributes import SplatAttr, WeightAttr
 from ..dialects.ge.bodies import FusionOp, YieldOp
 from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.core import GeOp
-from ..dialects.ge.data import INLINE, array_of, weights_path
+from ..dialects.ge.data import INLINE, array_of, find_module, weights_path
 from ..dialects.ge.errors import InputError, text_of
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import nbytes, shape_of
@@ -42,83 +42,22 @@ def export_model(module: ModuleOp, opset: int | None = None) -> ModelProto:
     functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
     if len(functions) != 1:
         raise InputError(f"a model is one function, the module has {len(functions)}")
-    return _Exporter(module, functions[0], opset).model()
+    return _ModelExporter(module, functions[0], opset).model()
 
 
-class _Exporter:
-    def __init__(self, module: ModuleOp, function: FuncOp, opset: int | None) -> None:
-        self.source, self.function = module, function
-        opsets = module.attributes.get("onnx.opset")
-        named = cast("dict[str, IntegerAttr[Any]]", cast(DictionaryAttr, opsets).data) if opsets is not None else {}
-        self.opsets = {domain: version.value.data for domain, version in named.items()}
-        self.opset = opset or self.opsets.get("", DEFAULT_OPSET)
-        if opset is not None and "" in self.opsets and opset != self.opsets[""]:
-            _refuse_foreign(function, opset)
-        self.opsets[""] = self.opset
+class GraphExporter:
+    """
+    Writes bodies as graphs.
+
+    source     the op (module) that everything stands in
+    opset      what nodes are written for
+    """
+
+    def __init__(self, source: Operation, opset: int) -> None:
+        self.source, self.opset = find_module(source), opset
         self.names: dict[SSAValue, str] = {}
         self.taken: set[str] = set()
         self.outputs: set[str] = set()
-
-    def model(self) -> ModelProto:
-        graph = self.graph()
-        attrs = self.source.attributes
-        from .. import __version__
-
-        model = ModelProto(
-            producer_name="gecc",
-            producer_version=__version__,
-            domain=text_of(attrs.get("onnx.domain")) or "",
-            doc_string=text_of(attrs.get("onnx.doc")) or "",
-            model_version=_number(attrs, "onnx.model_version", 0),
-            ir_version=self.ir_version(graph),
-        )
-        model.graph.CopyFrom(graph)
-        for domain, version in sorted(self.opsets.items()):
-            model.opset_import.add(domain=domain, version=version)
-        metadata = {k: text_of(v) or "" for k, v in cast(Any, attrs.get("onnx.metadata", DictionaryAttr({}))).data.items()}
-        producer = text_of(attrs.get("onnx.producer"))
-        if producer and not producer.startswith("gecc"):
-            metadata["gecc.source_producer"] = producer
-        for key, value in metadata.items():
-            model.metadata_props.add(key=key, value=value)
-        return model
-
-    def ir_version(self, graph: GraphProto) -> int:
-        least = next((ir for ir, opset in _IR_VERSIONS if self.opset <= opset), _IR_VERSIONS[-1][0])
-        version = _number(self.source.attributes, "onnx.ir_version", least)
-        # Before version 4 an initialiser had to be an input; an input that was not one must not become one.
-        inputs = {i.name for i in graph.input}
-        if version < 4 and any(t.name not in inputs for t in graph.initializer):
-            return 4
-        return version
-
-    # ------------------------------------------------------------------ graphs
-
-    def graph(self) -> GraphProto:
-        graph = GraphProto(name=text_of(self.source.attributes.get("onnx.graph")) or "main")
-        block = self.function.body.block
-        args = cast("Sequence[DictionaryAttr]", self.function.arg_attrs.data if self.function.arg_attrs else ())
-        outs = cast("Sequence[DictionaryAttr]", self.function.res_attrs.data if self.function.res_attrs else ())
-        inputs = [_said(args, k, f"input_{k}") for k in range(len(block.args))]
-        last = block.last_op
-        assert isinstance(last, ReturnOp)
-        outputs = [_said(outs, k, f"output_{k}") for k in range(len(last.operands))]
-        self.outputs.update(name for name, _ in outputs)
-        self.taken.update(name for name, _ in (*inputs, *outputs))
-        for argument, (name, said) in zip(block.args, inputs, strict=True):
-            self.names[argument] = name
-            graph.input.append(_info(name, argument.type, said))
-            if "ge.default" in said:
-                value, type_ = cast("ArrayAttr[Attribute]", said["ge.default"]).data
-                graph.initializer.append(self.tensor(name, value, type_))
-        added = self.claim_outputs(block, [resolved(v) for v in last.operands], [name for name, _ in outputs])
-        self.fill(graph, block)
-        graph.node.extend(added)
-        graph.output.extend(
-            _info(name, value.type, said) for value, (name, said) in zip(last.operands, outputs, strict=True)
-        )
-        self.restore_inputs(graph)
-        return graph
 
     def claim_outputs(self, block: Block, values: Sequence[SSAValue], names: Sequence[str]) -> list[NodeProto]:
         """
@@ -141,24 +80,6 @@ class _Exporter:
             node.name = f"{name}_copy"
         return again
 
-    def restore_inputs(self, graph: GraphProto) -> None:
-        """The list of inputs as the source had it, constants among them."""
-        order = self.function.attributes.get("onnx.inputs")
-        if order is None:
-            return
-        constants = self.function.attributes.get("onnx.constant_inputs", DictionaryAttr({}))
-        held = {t.name: t for t in graph.initializer}
-        inputs = {i.name: i for i in graph.input}
-        for name, attr in cast(DictionaryAttr, constants).data.items():
-            value, type_ = cast("ArrayAttr[Attribute]", attr).data
-            if name not in held and name not in inputs:
-                graph.initializer.append(self.tensor(name, value, type_))
-                held[name] = graph.initializer[-1]
-            inputs[name] = value_info(name, type_)
-        listed = [inputs[text_of(n) or ""] for n in cast("ArrayAttr[Attribute]", order).data]
-        del graph.input[:]
-        graph.input.extend(listed)
-
     def body(self, region: Region, name: str) -> GraphProto:
         graph = GraphProto(name=self.fresh(name))
         block = region.block
@@ -177,7 +98,7 @@ class _Exporter:
     def fill(self, graph: GraphProto, block: Block) -> None:
         for op in flat(block):
             if isinstance(op, ConstantOp):
-                if op.output.has_uses() or op.output in self.names:
+                if op.output.first_use is not None or op.output in self.names:
                     self.constant(graph, op)
                 continue
             layout = getattr(op, "data_format", "NCHW") if isinstance(op, GeOp) else "NCHW"
@@ -241,6 +162,95 @@ class _Exporter:
             name, k = f"{wanted}_{k}", k + 1
         self.taken.add(name)
         return name
+
+
+class _ModelExporter(GraphExporter):
+    def __init__(self, module: ModuleOp, function: FuncOp, opset: int | None) -> None:
+        self.module, self.function = module, function
+        opsets = module.attributes.get("onnx.opset")
+        named = cast("dict[str, IntegerAttr[Any]]", cast(DictionaryAttr, opsets).data) if opsets is not None else {}
+        self.opsets = {domain: version.value.data for domain, version in named.items()}
+        super().__init__(module, opset or self.opsets.get("", DEFAULT_OPSET))
+        if opset is not None and "" in self.opsets and opset != self.opsets[""]:
+            _refuse_foreign(function, opset)
+        self.opsets[""] = self.opset
+
+    def model(self) -> ModelProto:
+        graph = self.graph()
+        attrs = self.module.attributes
+        from .. import __version__
+
+        model = ModelProto(
+            producer_name="gecc",
+            producer_version=__version__,
+            domain=text_of(attrs.get("onnx.domain")) or "",
+            doc_string=text_of(attrs.get("onnx.doc")) or "",
+            model_version=_number(attrs, "onnx.model_version", 0),
+            ir_version=self.ir_version(graph),
+        )
+        model.graph.CopyFrom(graph)
+        for domain, version in sorted(self.opsets.items()):
+            model.opset_import.add(domain=domain, version=version)
+        metadata = {k: text_of(v) or "" for k, v in cast(Any, attrs.get("onnx.metadata", DictionaryAttr({}))).data.items()}
+        producer = text_of(attrs.get("onnx.producer"))
+        if producer and not producer.startswith("gecc"):
+            metadata["gecc.source_producer"] = producer
+        for key, value in metadata.items():
+            model.metadata_props.add(key=key, value=value)
+        return model
+
+    def ir_version(self, graph: GraphProto) -> int:
+        least = next((ir for ir, opset in _IR_VERSIONS if self.opset <= opset), _IR_VERSIONS[-1][0])
+        version = _number(self.module.attributes, "onnx.ir_version", least)
+        # Before version 4 an initialiser had to be an input; an input that was not one must not become one.
+        inputs = {i.name for i in graph.input}
+        if version < 4 and any(t.name not in inputs for t in graph.initializer):
+            return 4
+        return version
+
+    def graph(self) -> GraphProto:
+        graph = GraphProto(name=text_of(self.module.attributes.get("onnx.graph")) or "main")
+        block = self.function.body.block
+        args = cast("Sequence[DictionaryAttr]", self.function.arg_attrs.data if self.function.arg_attrs else ())
+        outs = cast("Sequence[DictionaryAttr]", self.function.res_attrs.data if self.function.res_attrs else ())
+        inputs = [_said(args, k, f"input_{k}") for k in range(len(block.args))]
+        last = block.last_op
+        assert isinstance(last, ReturnOp)
+        outputs = [_said(outs, k, f"output_{k}") for k in range(len(last.operands))]
+        self.outputs.update(name for name, _ in outputs)
+        self.taken.update(name for name, _ in (*inputs, *outputs))
+        for argument, (name, said) in zip(block.args, inputs, strict=True):
+            self.names[argument] = name
+            graph.input.append(_info(name, argument.type, said))
+            if "ge.default" in said:
+                value, type_ = cast("ArrayAttr[Attribute]", said["ge.default"]).data
+                graph.initializer.append(self.tensor(name, value, type_))
+        added = self.claim_outputs(block, [resolved(v) for v in last.operands], [name for name, _ in outputs])
+        self.fill(graph, block)
+        graph.node.extend(added)
+        graph.output.extend(
+            _info(name, value.type, said) for value, (name, said) in zip(last.operands, outputs, strict=True)
+        )
+        self.restore_inputs(graph)
+        return graph
+
+    def restore_inputs(self, graph: GraphProto) -> None:
+        """The list of inputs as the source had it, constants among them."""
+        order = self.function.attributes.get("onnx.inputs")
+        if order is None:
+            return
+        constants = self.function.attributes.get("onnx.constant_inputs", DictionaryAttr({}))
+        held = {t.name: t for t in graph.initializer}
+        inputs = {i.name: i for i in graph.input}
+        for name, attr in cast(DictionaryAttr, constants).data.items():
+            value, type_ = cast("ArrayAttr[Attribute]", attr).data
+            if name not in held and name not in inputs:
+                graph.initializer.append(self.tensor(name, value, type_))
+                held[name] = graph.initializer[-1]
+            inputs[name] = value_info(name, type_)
+        listed = [inputs[text_of(n) or ""] for n in cast("ArrayAttr[Attribute]", order).data]
+        del graph.input[:]
+        graph.input.extend(listed)
 
 
 _IR_VERSIONS = [(3, 8), (4, 9), (5, 10), (6, 11), (7, 14), (8, 18), (9, 20), (10, 22), (11, 23), (12, 24), (13, 26)]
@@ -350,4 +360,4 @@ def node_count(model: ModelProto) -> int:
     return count(model.graph)
 
 
-__all__ = ["export_model", "flat", "node_count", "resolved"]
+__all__ = ["GraphExporter", "export_model", "flat", "node_count", "resolved"]

@@ -1,0 +1,86 @@
+"""One op on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from onnx import GraphProto, ModelProto, NodeProto
+from onnx.defs import onnx_opset_version
+from onnx.reference import ReferenceEvaluator
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.ge.constants import ConstantOp
+from ..dialects.ge.core import GeOp
+from ..dialects.ge.errors import InputError, node_name
+from ..dialects.ge.opaque import OpaqueOp
+from ..dialects.ge.types import element_of, is_element
+from ..frontend.exporter import GraphExporter
+from ..frontend.nodes import node_of
+from .meanings import MEANINGS
+
+def evaluate(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, Any] | None = None) -> list[Any]:
+    """
+    The results of one op.
+
+    operands   arrays (lists for sequences, None for empty optionals) in the order of `op.operands`
+    captured   values from outside that the op's bodies read
+    returns    one entry a result
+    raises     InputError where the op cannot be evaluated on these values
+    """
+    if isinstance(op, ConstantOp):
+        return [op.array()]
+    meaning = MEANINGS.get(type(op))
+    with np.errstate(all="ignore"):
+        if meaning is not None and isinstance(op, GeOp):
+            found = meaning(op, operands)
+            if found is not None:
+                return [_typed(x, r) for x, r in zip(found, op.results, strict=True)]
+        return _as_onnx(op, operands, captured or {})
+
+
+def _as_onnx(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, Any]) -> list[Any]:
+    opset = op.version.value.data if isinstance(op, OpaqueOp) else onnx_opset_version()
+    graphs = GraphExporter(op, opset)
+    node = node_of(op, graphs.name, graphs.body, opset)
+    feeds: dict[str, Any] = {}
+    for value, array in [*zip(op.operands, operands, strict=True), *captured.items()]:
+        if value in graphs.names:
+            feeds[graphs.names[value]] = array
+    try:
+        results = _evaluator(node, opset, feeds).run(None, feeds)
+    except Exception as err:
+        text = " ".join(str(err).split())[:200]
+        raise InputError(f"'{op.name}' cannot be evaluated: {type(err).__name__}: {text}", node=node_name(op)) from err
+    return [_typed(x, r) for x, r in zip(results, op.results, strict=True)]
+
+
+def _evaluator(node: NodeProto, opset: int, feeds: dict[str, Any]) -> ReferenceEvaluator:
+    graph = GraphProto(name="one")
+    graph.node.append(node)
+    for name in feeds:
+        graph.input.add(name=name)
+    for name in node.output:
+        if name:
+            graph.output.add(name=name)
+    model = ModelProto(ir_version=10)
+    model.graph.CopyFrom(graph)
+    model.opset_import.add(domain="", version=opset)
+    if node.domain:
+        model.opset_import.add(domain=node.domain, version=opset)
+    return ReferenceEvaluator(model)
+
+
+def _typed(value: Any, result: SSAValue) -> Any:
+    """
+    The evaluator's result under the result's element type: it gives numpy scalars, and wider types here and there.
+    """
+    if not isinstance(result.type, TensorType):
+        return value
+    element = cast("TensorType[Any]", result.type).element_type
+    if value is None or isinstance(value, list) or not is_element(element):
+        return value
+    array, dtype = np.asarray(value), element_of(element).dtype
+    return array if array.dtype == dtype or dtype == np.object_ else array.astype(dtype)

@@ -1,0 +1,225 @@
+"""
+A whole module on arrays, at any stage.
+
+On tensors a value is an array. On buffers a memref is an array that other memrefs may be views of: an arena is bytes
+full of 0xFF, so that a read before a write shows, and what a launch writes is seen through every view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ..dialects.ge.bodies import FusionOp, HostOp, YieldOp
+from ..dialects.ge.constants import ConstantOp, MappedOp, WeightsOp
+from ..dialects.ge.control import IfOp
+from ..dialects.ge.data import array_of
+from ..dialects.ge.errors import InputError, text_of
+from ..dialects.ge.memory import LaunchOp, SlotOp
+from ..dialects.ge.types import element_of, is_element, nbytes, shape_of
+from .evaluator import evaluate
+
+Array = npt.NDArray[Any]
+Watch = Callable[[Operation, Sequence[Any]], None]
+
+
+def run(module: ModuleOp, inputs: Mapping[str, Any], watch: Watch | None = None) -> dict[str, Any]:
+    """
+    What a module computes.
+
+    inputs     by ONNX name; one with a default may be left out
+    watch      called with each op of the function and its results
+    returns    outputs by ONNX name, in order
+    raises     InputError for an input that is missing or does not fit, and for an op that cannot be evaluated
+    """
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    if len(functions) != 1:
+        raise InputError(f"a program is one function, the module has {len(functions)}")
+    return _Interpreter(module, watch).function(functions[0], inputs)
+
+
+class _Interpreter:
+    def __init__(self, module: ModuleOp, watch: Watch | None) -> None:
+        self.module, self.watch = module, watch
+
+    def function(self, function: FuncOp, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        env: dict[SSAValue, Any] = {}
+        outputs: dict[str, Any] = {}
+        for k, argument in enumerate(function.body.block.args):
+            said = said_of(function, k)
+            name = text_of(said.get("onnx.name")) or f"input_{k}"
+            if "ge.arena" in said:
+                env[argument] = np.full(nbytes(argument.type), 0xFF, np.uint8)
+            elif "ge.result" in said:
+                outputs[name] = env[argument] = _poison(argument.type)
+            elif name in inputs:
+                env[argument] = _checked(name, inputs[name], argument.type)
+            elif "ge.default" in said:
+                value, type_ = cast("ArrayAttr[Attribute]", said["ge.default"]).data
+                env[argument] = array_of(value, type_, self.module)
+            else:
+                raise InputError(f"input {name!r} is not given")
+        results = self.block(function.body.block, env)
+        for k, value in enumerate(results):
+            said = cast(DictionaryAttr, function.res_attrs.data[k]).data if function.res_attrs else {}
+            outputs[text_of(said.get("onnx.name")) or f"output_{k}"] = value
+        return outputs
+
+    def block(self, block: Block, env: dict[SSAValue, Any]) -> Sequence[Any]:
+        """Runs a block's ops; values are forgotten after their last use."""
+        last: dict[SSAValue, Operation] = {}
+        for op in block.ops:
+            for inner in op.walk():
+                for value in inner.operands:
+                    last[value] = op
+        own = {value for op in block.ops for value in op.results}
+        dying: dict[Operation, list[SSAValue]] = {}
+        for value, op in last.items():
+            if value in own:
+                dying.setdefault(op, []).append(value)
+        for op in block.ops:
+            if isinstance(op, ReturnOp | YieldOp):
+                return [env[v] for v in op.operands]
+            results = self.op(op, env)
+            if self.watch is not None:
+                self.watch(op, results)
+            env.update(zip(op.results, results, strict=True))
+            for value in dying.get(op, ()):
+                del env[value]
+        return []
+
+    def body(self, region: Region, args: Sequence[Any], env: dict[SSAValue, Any] | None = None) -> Sequence[Any]:
+        return self.block(region.block, dict(env or {}) | dict(zip(region.block.args, args, strict=True)))
+
+    def op(self, op: Operation, env: dict[SSAValue, Any]) -> Sequence[Any]:
+        operands = [env[v] for v in op.operands]
+        match op:
+            case WeightsOp():
+                return []
+            case ConstantOp() | MappedOp():
+                return [op.array()]
+            case FusionOp() | HostOp():
+                return self.body(op.body, operands)
+            case IfOp():
+                taken = op.then_branch if bool(np.asarray(operands[0]).reshape(())) else op.else_branch
+                return self.body(taken, [], env)
+            case SlotOp():
+                return [_slot(op, operands[0])]
+            case LaunchOp():
+                count = len(op.ins)
+                # What a body sees is the contents at the start: a result may lie over an operand.
+                results = self.body(op.body, [np.array(x) for x in operands[:count]])
+                for buffer, value in zip(operands[count:], results, strict=True):
+                    if buffer.shape != np.shape(value):
+                        raise InputError(f"a launch gives {np.shape(value)} for a buffer of {buffer.shape}")
+                    buffer[...] = value
+                return []
+            case _ if op.name.startswith("memref."):
+                return _memref(op, operands)
+            case _:
+                captured = {v: env[v] for inner in op.walk() for v in inner.operands if v in env} if op.regions else {}
+                return evaluate(op, operands, captured)
+
+
+def said_of(function: FuncOp, k: int) -> Mapping[str, Attribute]:
+    """Attributes of the function's argument k."""
+    attrs = cast("Sequence[DictionaryAttr]", function.arg_attrs.data) if function.arg_attrs else ()
+    return attrs[k].data if k < len(attrs) else {}
+
+
+def _poison(type_: Attribute) -> Array:
+    raw = np.full(nbytes(type_), 0xFF, np.uint8)
+    return raw.view(element_of(cast(Any, type_).element_type).dtype).reshape(shape_of(type_))
+
+
+def _slot(op: SlotOp, arena: Array) -> Array:
+    begin, size = op.offset.value.data, nbytes(op.buffer.type)
+    dtype = element_of(cast(Any, op.buffer.type).element_type).dtype
+    return arena[begin : begin + size].view(dtype).reshape(shape_of(op.buffer.type))
+
+
+def _memref(op: Operation, operands: Sequence[Array]) -> Sequence[Any]:
+    """The ops of the memref dialect that bufferization uses."""
+    match op.name:
+        case "memref.subview":
+            static: dict[str, tuple[int, ...]] = {
+                name: cast(Any, op.properties[f"static_{name}"]).get_values() for name in ("offsets", "sizes", "strides")
+            }
+            moving = iter(int(x) for x in operands[1:])
+
+            def numbers(values: Sequence[int]) -> list[int]:
+                return [next(moving) if v == -(2**63) else v for v in values]
+
+            offsets, sizes, strides = (numbers(static[n]) for n in ("offsets", "sizes", "strides"))
+            index = tuple(
+                slice(o, o + (n - 1) * s + 1, s) if n else slice(o, o)
+                for o, n, s in zip(offsets, sizes, strides, strict=True)
+            )
+            view = operands[0][index]
+            if list(view.shape) != sizes:
+                raise InputError(f"memref.subview {offsets} {sizes} leaves its buffer of {operands[0].shape}")
+            return [view.reshape(shape_of(op.results[0].type))]
+        case "memref.copy":
+            operands[1][...] = operands[0]
+            return []
+        case "memref.expand_shape" | "memref.collapse_shape" | "memref.reinterpret_cast" | "memref.cast":
+            view = operands[0].view()
+            view.shape = shape_of(op.results[0].type)
+            return [view]
+        case _:
+            raise InputError(f"the reference does not run '{op.name}'")
+
+
+def _checked(name: str, value: Any, type_: Attribute) -> Any:
+    """An input as the function takes it; refuses one of another dtype or shape."""
+    if not isinstance(type_, TensorType | MemRefType):
+        return value
+    array, element = np.asarray(value), cast(Any, type_).element_type
+    if is_element(element) and array.dtype != element_of(element).dtype and array.dtype.kind not in "OUS":
+        raise InputError(f"input {name!r} must be of {element}, got {array.dtype}")
+    shape = shape_of(type_)
+    if len(shape) != array.ndim or any(s >= 0 and s != d for s, d in zip(shape, array.shape, strict=True)):
+        raise InputError(f"input {name!r} must be {type_}, got shape {list(array.shape)}")
+    return array
+
+
+def make_inputs(module: ModuleOp, seed: int = 0, free: int = 1) -> dict[str, Array]:
+    """
+    Inputs that a module can be tried on, the same for one seed: floats from a normal distribution, integers small and
+    not negative (so that they can index), truth values at random.
+
+    free       size of free dims
+    raises     InputError for an input that is no tensor of numbers
+    """
+    random = np.random.default_rng(seed)
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    made: dict[str, Array] = {}
+    for function in functions:
+        for k, argument in enumerate(function.body.block.args):
+            said = said_of(function, k)
+            if said.keys() & {"ge.arena", "ge.result", "ge.default"}:
+                continue
+            name = text_of(said.get("onnx.name")) or f"input_{k}"
+            type_ = argument.type
+            if not isinstance(type_, TensorType | MemRefType) or not is_element(cast(Any, type_).element_type):
+                raise InputError(f"input {name!r} is {type_}: its values must be given")
+            dtype = element_of(cast(Any, type_).element_type).dtype
+            shape = [d if d >= 0 else free for d in shape_of(type_)]
+            if dtype == np.object_:
+                made[name] = np.full(shape, "a", object)
+            elif dtype == np.bool_:
+                made[name] = random.integers(0, 2, shape).astype(bool)
+            elif dtype.kind in "iu":
+                made[name] = random.integers(0, 8, shape).astype(dtype)
+            else:
+                made[name] = random.standard_normal(shape).astype(dtype)
+    return made
+
+
+__all__ = ["make_inputs", "run", "said_of"]
