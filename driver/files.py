@@ -218,6 +218,8 @@ def _parts(name: str, folder: Path, text: str) -> Iterator[Source]:
 def _parse(text: str, name: str, context: Context, line: int) -> ModuleOp:
     from xdsl.parser import Parser
 
+    if not text.strip():
+        raise InputError("is empty", file=name)
     parser = Parser(context, text, name)
     try:
         return parser.parse_module()

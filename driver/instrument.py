@@ -140,8 +140,18 @@ def run_or_tell(
         raise
 
 
+class Record(Watcher):
+    """The passes that ran, in order, each time."""
+
+    def __init__(self) -> None:
+        self.ran: list[ModulePass] = []
+
+    def after(self, one: ModulePass, module: ModuleOp, report: Report, seconds: float) -> None:
+        self.ran.append(one)
+
+
 def write_reproducer(
-    crash: PassCrash, read: Callable[[], ModuleOp], context: Context, path: Path | None = None
+    crash: PassCrash, read: Callable[[], ModuleOp], context: Context, path: Path | None = None, check: str = ""
 ) -> None:
     """
     Writes the module as it was when `crash`'s pass began, with a RUN line first, and names the file in `crash`.
@@ -150,6 +160,7 @@ def write_reproducer(
 
     read  the module that the pipeline began with
     path  by default a new file in the system's folder for temporary ones
+    check the flag that shows the fault, where the pass does not fail by itself
     """
     again: Sequence[ModulePass] = (crash.culprit,)
     module = read()
@@ -157,8 +168,7 @@ def write_reproducer(
         run(context, module, crash.ran)
     except Exception:
         module, again = read(), (*crash.ran, crash.culprit)
-    flags = " ".join(flag_of(one) for one in again)
-    flags += "" if crash.problem.startswith("'") else " --verify-each"
+    flags = " ".join([*(flag_of(one) for one in again), *filter(None, [check])])
     target = path or temporary_name("ge-opt-crash-", ".mlir")
     save_module(module, target)
     body = target.read_text(encoding="utf-8")

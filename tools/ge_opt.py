@@ -20,6 +20,7 @@ from ..driver.argv import Line, Splitter, Takes
 from ..driver.diagnostics import OK, guarded, warn
 from ..driver.files import Source, check_writable, open_sources, save_module, verify_input
 from ..driver.registry import Registry, default_registry
+from ..driver.shapes import parse_input_shapes
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from ..driver.instrument import Ledger
-    from ..driver.pipeline import Pipeline, Rounds
+    from ..driver.pipeline import Pipeline, Rounds, Watcher
 
 TOOL = "ge-opt"
 
@@ -126,7 +127,8 @@ def _main(words: list[str]) -> int:
 def _process(source: Source, line: Line, registry: Registry, pipeline: Pipeline, output: str | None) -> None:
     context = registry.context()
     context.allow_unregistered = "--allow-unregistered-dialect" in line.flags
-    read = functools.partial(_read, source, context, line.flags.get("--input-shape", ""))
+    shapes = parse_input_shapes(line.flags.get("--input-shape", ""))
+    read = functools.partial(_read, source, context, shapes)
     module = read()
     if pipeline:
         _run(line, context, module, pipeline, read)
@@ -141,14 +143,14 @@ def _process(source: Source, line: Line, registry: Registry, pipeline: Pipeline,
 
 
 def _run(line: Line, context: Context, module: ModuleOp, pipeline: Pipeline, read: functools.partial[ModuleOp]) -> None:
-    from ..driver.instrument import Dumps, Ledger, run_or_tell
+    from ..driver.instrument import Dumps, Ledger, Record, run_or_tell
 
-    ledger = Ledger()
-    watchers = [ledger]
+    ledger, record = Ledger(), Record()
+    watchers: list[Watcher] = [ledger, record]
     if "--dump-after-each" in line.flags:
         folder = line.flags["--dump-after-each"]
         watchers.append(Dumps(Path(folder) if folder else None))
-    reproducer = line.flags.get("--crash-reproducer")
+    reproducer = Path(line.flags["--crash-reproducer"]) if "--crash-reproducer" in line.flags else None
     try:
         run_or_tell(
             context,
@@ -157,12 +159,12 @@ def _run(line: Line, context: Context, module: ModuleOp, pipeline: Pipeline, rea
             read,
             watchers,
             verify_each="--verify-each" in line.flags,
-            reproducer=Path(reproducer) if reproducer else None,
+            reproducer=reproducer,
         )
         if "--verify-numerics" in line.flags:
             from ..driver.numerics import verify_numerics
 
-            verify_numerics(context, module, pipeline, read)
+            verify_numerics(context, module, record.ran, read, reproducer)
     finally:
         _tell(line, ledger)
 
@@ -180,14 +182,13 @@ def _tell(line: Line, ledger: Ledger) -> None:
             print(text, file=sys.stderr)
 
 
-def _read(source: Source, context: Context, shapes: str) -> ModuleOp:
+def _read(source: Source, context: Context, shapes: dict[str, tuple[int, ...]]) -> ModuleOp:
     module = source.read(context)
     verify_input(module, source.name)
     if shapes:
-        from ..driver.shapes import parse_input_shapes
         from ..transforms.shape.bind import bind_shapes
 
-        bind_shapes(module, parse_input_shapes(shapes))
+        bind_shapes(module, shapes)
     return module
 
 

@@ -139,8 +139,14 @@ def test_ir_that_does_not_verify_is_the_input_s_fault():
         load_module("a.mlir")
 
 
+@pytest.mark.parametrize("text", ["", " \n\n"])
+def test_an_empty_file_is_no_module(text: str):
+    with pytest.raises(InputError, match=r"a\.mlir: is empty"):
+        load_module(write("a.mlir", text))
+
+
 def test_parts_keep_their_lines():
-    path = write("a.mlir", '// one\n// -----\n\n// two\n%0 = "test.op"() : () -> 3\n')
+    path = write("a.mlir", 'module {}\n// -----\n\n// two\n%0 = "test.op"() : () -> 3\n')
     first, second = open_sources(path, split=True)
     context = default_registry(pytest.fail).context()
     assert first.read(context) is not None

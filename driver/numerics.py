@@ -1,0 +1,112 @@
+"""
+`--verify-numerics`: does the module still compute what it computed before the passes? If not, which pass is at fault?
+
+Both are run by the reference on the same made-up inputs. A difference is traced by running the first half of the passes
+that ran, and so on: log2(passes) further runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from .diagnostics import PassCrash
+from .instrument import write_reproducer
+from .pipeline import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+TOLERANCE = 1e-4
+"""Largest |a - b| / max |a| in fp32 and wider, where arithmetic is regrouped."""
+
+HALF_TOLERANCE = 2e-2
+"""The same in floats of 16 bits and fewer."""
+
+STEP = 1
+"""Of an integer output: quantised ones may differ by a step."""
+
+
+def verify_numerics(
+    context: Context,
+    module: ModuleOp,
+    ran: Sequence[ModulePass],
+    read: Callable[[], ModuleOp],
+    reproducer: Path | None = None,
+) -> None:
+    """
+    Compares `module` with the one that `read` gives, before the passes that `ran`.
+
+    raises  PassCrash that names the pass and the output; InputError for a module that the reference cannot run
+    """
+    from ..reference import make_inputs
+    from ..reference import run as evaluate
+
+    before = read()
+    inputs = make_inputs(before)
+    expected = evaluate(before, inputs)
+    problem = difference(expected, evaluate(module, inputs))
+    if problem is None:
+        return
+
+    right, wrong = 0, len(ran)  # so many passes leave the outputs right, so many do not
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        again = read()
+        run(context, again, ran[:middle])
+        found = difference(expected, evaluate(again, inputs))
+        if found is None:
+            right = middle
+        else:
+            wrong, problem = middle, found
+    crash = PassCrash(f"the outputs change: {problem}", ran[wrong - 1], tuple(ran[: wrong - 1]))
+    write_reproducer(crash, read, context, reproducer, check="--verify-numerics")
+    raise crash
+
+
+def difference(expected: Mapping[str, Any], got: Mapping[str, Any]) -> str | None:
+    """What differs more than it may, in words; None when nothing does."""
+    if list(expected) != list(got):
+        return f"they are {', '.join(got)}, not {', '.join(expected)}"
+    for name, value in expected.items():
+        problem = _differs(value, got[name])
+        if problem is not None:
+            return f"output '{name}' {problem}"
+    return None
+
+
+def _differs(a: Any, b: Any) -> str | None:
+    if isinstance(a, list | tuple):
+        theirs, ours = cast("tuple[Sequence[Any], Any]", (a, b))
+        if not isinstance(ours, list | tuple) or len(theirs) != len(cast("Sequence[Any]", ours)):
+            return f"is a sequence of {len(theirs)} no more"
+        problems = (_differs(x, y) for x, y in zip(theirs, cast("Sequence[Any]", ours), strict=True))
+        return next((problem for problem in problems if problem is not None), None)
+    a, b = np.asarray(a), np.asarray(b)
+    if (a.shape, a.dtype) != (b.shape, b.dtype):
+        return f"is {b.dtype}{list(b.shape)}, not {a.dtype}{list(a.shape)}"
+    if a.dtype.kind in "OUSb" or not a.size:
+        return None if np.array_equal(a, b) else "has other elements"
+    if a.dtype.kind in "iu":
+        far = int(np.max(np.abs(a.astype(object) - b.astype(object))))
+        return None if far <= STEP else f"differs by {far} (allowed: {STEP})"
+    return _floats_differ(a, b, TOLERANCE if a.dtype.itemsize >= 4 else HALF_TOLERANCE)
+
+
+def _floats_differ(a: Any, b: Any, allowed: float) -> str | None:
+    wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    a, b = a.astype(wide), b.astype(wide)
+    finite = np.isfinite(a)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(b[finite]).all():
+        return "has other infinities or NaNs"
+    if not finite.any():
+        return None
+    far, scale = np.max(np.abs(a[finite] - b[finite])), np.max(np.abs(a[finite]))
+    share = float(far / scale) if scale else float(far)
+    return None if share <= allowed else f"differs by {share:.3g} of its largest element (allowed: {allowed:g})"

@@ -1,0 +1,84 @@
+"""`--verify-numerics`: what counts as a difference, and which pass gets the blame."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.passes import ModulePass
+
+from gecc import reference
+from gecc.driver.diagnostics import PassCrash
+from gecc.driver.numerics import difference, verify_numerics
+from gecc.driver.pipeline import run
+
+ONE = {"y": np.array([1.0, -2.0], np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "what"),
+    [
+        (np.float32([1, 2]), np.float32([1, 2.0001]), None),
+        (np.float32([1, 2]), np.float32([1, 2.001]), "differs by 0.0005 of its largest element (allowed: 0.0001)"),
+        (np.float16([1, 2]), np.float16([1, 2.03]), None),
+        (np.float16([1, 2]), np.float16([1, 2.1]), "differs by 0.0498 of its largest element (allowed: 0.02)"),
+        (np.float32([0, 0]), np.float32([0, 1e-3]), "differs by 0.001 of its largest element (allowed: 0.0001)"),
+        (np.float32([np.nan, np.inf]), np.float32([np.nan, np.inf]), None),
+        (np.float32([np.nan, 1]), np.float32([1, np.nan]), "has other infinities or NaNs"),
+        (np.float32([np.inf, 1]), np.float32([-np.inf, 1]), "has other infinities or NaNs"),
+        (np.uint8([0, 255]), np.uint8([1, 254]), None),
+        (np.uint8([0, 255]), np.uint8([2, 255]), "differs by 2 (allowed: 1)"),
+        (np.array([True]), np.array([False]), "has other elements"),
+        (np.array(["a"]), np.array(["b"]), "has other elements"),
+        (np.float32([1]), np.float64([1]), "is float64[1], not float32[1]"),
+        (np.zeros((2, 0)), np.zeros((0, 2)), "is float64[0, 2], not float64[2, 0]"),
+        ([np.float32([1])], [np.float32([1])], None),
+        ([np.float32([1])], [], "is a sequence of 1 no more"),
+    ],
+)
+def test_differences(a: Any, b: Any, what: str | None):
+    assert difference({"y": a}, {"y": b}) == (what and f"output 'y' {what}")
+
+
+def test_other_outputs():
+    assert difference(ONE, {"z": ONE["y"]}) == "they are z, not y"
+
+
+@dataclass(frozen=True)
+class StepPass(ModulePass):
+    """One of many; the stand-in of the reference below looks at how many ran."""
+
+    name = "step"
+    number: int = 0
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        op.attributes[f"step{self.number}"] = UnitAttr()
+
+
+@pytest.mark.parametrize("culprit", [0, 3, 6])
+def test_the_pass_at_fault_is_named(culprit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def evaluate(module: ModuleOp, inputs: object) -> dict[str, Any]:
+        return {"y": ONE["y"] * (2 if f"step{culprit}" in module.attributes else 1)}
+
+    monkeypatch.setattr(reference, "run", evaluate)
+    monkeypatch.setattr(reference, "make_inputs", lambda module: {})
+    passes = [StepPass(number) for number in range(7)]
+    module = ModuleOp([])
+    run(Context(), module, passes)
+    path = tmp_path / "wrong.mlir"
+    with pytest.raises(PassCrash) as error:
+        verify_numerics(Context(), module, passes, lambda: ModuleOp([]), path)
+
+    assert error.value.culprit == StepPass(culprit)
+    assert error.value.problem.startswith("the outputs change: output 'y' differs by 1 of its largest element")
+    flag = "--step" if culprit == 0 else f'--step="number={culprit}"'
+    assert path.read_text().startswith(f"// RUN: ge-opt {flag} --verify-numerics %s\n")
+
+
+def test_passes_that_change_nothing_are_fine(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reference, "run", lambda module, inputs: ONE)
+    monkeypatch.setattr(reference, "make_inputs", lambda module: {})
+    verify_numerics(Context(), ModuleOp([]), [StepPass()], lambda: ModuleOp([]))
