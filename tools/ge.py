@@ -75,7 +75,8 @@ def _main(words: list[str], environment: Mapping[str, str]) -> int:
         return OK
     registry = default_registry(functools.partial(warn, TOOL))
     if "list_passes" in given:
-        print("\n".join(_pass_lines(registry)))
+        for text in _pass_lines(registry):
+            print(text)
         return OK
 
     for text in mistyped(environment):
