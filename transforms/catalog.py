@@ -1,11 +1,29 @@
-"""Our passes by name; a class is imported when it is asked for."""
+"""Our passes by name, a line a pass; a class is imported when it is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from xdsl.passes import ModulePass
 
+_PASSES = {
+    "infer-shape": "shape.infer_shape:InferShape",
+    "constant-folding": "simplify.constant_folding:ConstantFolding",
+    "dimension-compute": "shape.dimension_compute:DimensionCompute",
+    "identity": "simplify.identity:Identity",
+    "compose-transposes": "simplify.compose_transposes:ComposeTransposes",
+    "conv-batchnorm-fusion": "simplify.conv_batchnorm_fusion:ConvBatchnormFusion",
+    "common-subexpression-elimination": "simplify.common_subexpression_elimination:CommonSubexpressionElimination",
+    "prune": "simplify.prune:Prune",
+}
+
+
+def _load(place: str) -> type[ModulePass]:
+    module, _, name = place.partition(":")
+    return getattr(import_module(f".{module}", __package__), name)
+
 
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    return {}
+    """Name -> what imports the pass's class."""
+    return {name: lambda place=place: _load(place) for name, place in _PASSES.items()}

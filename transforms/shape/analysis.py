@@ -1,0 +1,123 @@
+"""
+Dims of every value as expressions over the symbols of the function's arguments, and the elements of the small integer
+tensors of shape arithmetic.
+
+One walk in order: each op's `infer` on what is known of its operands. Bodies of fusions see what their operands are;
+branches see what is around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects.ge.bodies import FusionOp
+from ...dialects.ge.constants import ConstantOp
+from ...dialects.ge.control import IfOp
+from ...dialects.ge.core import GeOp, info_of
+from ...dialects.ge.dims import Dim, symbol
+from ...dialects.ge.errors import text_of
+from ...dialects.ge.info import Info, info_of_type
+
+
+class Dims:
+    """
+    What is known of the values of a function.
+
+    cost       linear in ops
+    """
+
+    def __init__(self, function: FuncOp) -> None:
+        self._known: dict[SSAValue, Info] = {}
+        block = function.body.blocks.first
+        if block is None:
+            return
+        attrs = cast("Sequence[DictionaryAttr]", function.arg_attrs.data) if function.arg_attrs else ()
+        for k, argument in enumerate(block.args):
+            if isinstance(argument.type, TensorType):
+                declared = attrs[k].data.get("ge.dims") if k < len(attrs) else None
+                self._known[argument] = _argument(argument.type, declared)
+        self._block(block)
+
+    def __call__(self, value: SSAValue) -> Info:
+        """What is known of a ranked tensor; at least what its type says."""
+        info = self._known.get(value)
+        if info is None:
+            info = self._known[value] = info_of(value)
+        return info
+
+    def _block(self, block: Block) -> None:
+        for op in block.ops:
+            self._op(op)
+
+    def _op(self, op: Operation) -> None:
+        match op:
+            case ConstantOp():
+                return  # looked at when asked for: most constants are weights
+            case GeOp():
+                if all(isinstance(v.type, TensorType) for v in op.operands):
+                    try:
+                        self._results(op, op.inferred(self))
+                    except VerifyException:
+                        # What is known may contradict itself in code that never runs; types stay as they are.
+                        return
+            case FusionOp():
+                for argument, value in zip(op.body.block.args, op.ins, strict=True):
+                    if value in self._known or isinstance(value.type, TensorType):
+                        self._known[argument] = self(value)
+                self._block(op.body.block)
+                self._yielded(op, [op.body.block])
+            case IfOp():
+                for region in op.regions:
+                    self._block(region.block)
+                self._yielded(op, [r.block for r in op.regions])
+            case _:
+                for region in op.regions:
+                    for block in region.blocks:
+                        self._block(block)
+
+    def _results(self, op: Operation, infos: Sequence[Info]) -> None:
+        for value, info in zip(op.results, infos, strict=False):
+            self._known[value] = _meet(info, value.type)
+
+    def _yielded(self, op: Operation, blocks: Sequence[Block]) -> None:
+        ends = [b.last_op.operands for b in blocks if b.last_op is not None]
+        for k, value in enumerate(op.results):
+            if not isinstance(value.type, TensorType):
+                continue
+            given = [self(end[k]) for end in ends if isinstance(end[k].type, TensorType)]
+            if len(given) == len(ends) and all(g.rank == given[0].rank for g in given):
+                shared = [g.dims for g in given]
+                own = info_of_type(value.type).dims
+                if len(own) == given[0].rank:
+                    dims = [d[0] if all(x == d[0] for x in d) else o for o, *d in zip(own, *shared, strict=True)]
+                    self._known[value] = Info(given[0].element, tuple(dims), given[0].data if len(given) == 1 else None)
+
+
+def _argument(type_: Attribute, declared: Attribute | None) -> Info:
+    info = info_of_type(type_)
+    names = cast("Sequence[Attribute]", declared.data) if isinstance(declared, ArrayAttr) else ()
+    dims: list[Dim] = []
+    for k, dim in enumerate(info.dims):
+        name = text_of(names[k]) if k < len(names) else None
+        dims.append(symbol(name) if name and not isinstance(dim, int) else dim)
+    return info.like(dims)
+
+
+def _meet(info: Info, type_: Attribute) -> Info:
+    """What inference and the type say together: a number in the type is a fact even where inference has none."""
+    if not isinstance(type_, TensorType):
+        return info
+    told = cast("TensorType[Any]", type_).get_shape()
+    if len(told) != info.rank:
+        return info
+    dims = tuple(t if t >= 0 and not isinstance(d, int) else d for t, d in zip(told, info.dims, strict=True))
+    return Info(info.element, dims, info.data)
+
+
+__all__ = ["Dims"]

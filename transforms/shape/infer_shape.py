@@ -1,0 +1,66 @@
+"""
+Types as precise as the operands allow.
+
+    %s = ge.constant dense<[2, -1]> : tensor<2xi64>
+    %y = ge.reshape %x, %s : tensor<6x4xf32>, tensor<2xi64> -> tensor<?x?xf32>       ->       -> tensor<2x12xf32>
+
+Needs nothing. Leaves no free dim in a result that inference knows to be a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.ge.bodies import FusionOp
+from ...dialects.ge.control import IfOp
+from ...dialects.ge.core import GeOp
+from ...dialects.ge.types import shape_of
+from ..base import GePass
+from ..report import count
+from ..rewriting import functions, sync_type
+from .analysis import Dims
+
+
+@dataclass(frozen=True)
+class InferShape(GePass):
+    name = "infer-shape"
+    ge_name = "InferShapePass"
+    level = 0
+    summary = "Makes the types of values as precise as their operands allow"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in functions(op):
+            count("types made more precise", infer_shapes(function))
+
+
+def infer_shapes(function: FuncOp) -> int:
+    """Refines the types of a function's values; returns how many changed."""
+    dims = Dims(function)
+    changed = 0
+    for op in function.walk():
+        values: list[SSAValue] = []
+        if isinstance(op, GeOp | FusionOp | IfOp):
+            values.extend(op.results)
+        if isinstance(op, FusionOp):
+            for argument, value in zip(op.body.block.args, op.ins, strict=True):
+                changed += _set_type(argument, value.type)
+        for value in values:
+            if isinstance(value.type, TensorType) and any(d < 0 for d in shape_of(value.type)):
+                changed += _set_type(value, dims(value).type)
+    sync_type(function)
+    return changed
+
+
+def _set_type(value: SSAValue, type_: Attribute) -> int:
+    if value.type == type_:
+        return 0
+    value._type = type_  # pyright: ignore[reportPrivateUsage]
+    return 1
+
+

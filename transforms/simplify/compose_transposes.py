@@ -1,0 +1,58 @@
+"""
+Two transposes in a row are one, or none.
+
+    %a = ge.transpose %x perm [0, 2, 1]
+    %b = ge.transpose %a perm [0, 2, 1]        ->        %x
+
+Needs nothing. Leaves no transpose whose operand is a transpose, and none that leaves the axes as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ...dialects.ge.movement import TransposeOp
+from ..base import GePass
+from ..report import count
+from ..rewriting import apply_patterns
+
+
+class Compose(RewritePattern):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter, /) -> None:
+        inner = op.input.owner
+        if not isinstance(inner, TransposeOp):
+            return
+
+        perm = tuple(inner.order[k] for k in op.order)
+        rewriter.replace(op, TransposeOp(inner.input, perm=perm, result_types=[op.output.type]))
+        count("transposes composed")
+
+
+class DropUnchanged(RewritePattern):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter, /) -> None:
+        if list(op.order) != sorted(op.order):
+            return
+        # A more precise type of the operand is no harm; a less precise one would lose what is known.
+        if op.input.type != op.output.type:
+            return
+
+        rewriter.replace(op, [], [op.input])
+        count("transposes dropped")
+
+
+@dataclass(frozen=True)
+class ComposeTransposes(GePass):
+    name = "compose-transposes"
+    ge_name = "ComposeTransposesPass"
+    aliases = ("TransOpSymmetryEliminationPass", "UnchangedTransposeRemovePass")
+    level = 1
+    summary = "Makes one transpose, or none, of several in a row"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_patterns(op, [Compose(), DropUnchanged()])
