@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     BytesAttr,
     DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
     StringAttr,
@@ -154,6 +155,19 @@ def _parse_text(parser: Parser) -> str:
     return text if text is not None else parser.parse_bytes_literal().decode()
 
 
+def _parse_tensor(parser: Parser) -> tuple[Attribute, Attribute]:
+    value = parser.parse_attribute()
+    if isinstance(value, DenseIntOrFPElementsAttr):
+        return value, cast("DenseIntOrFPElementsAttr[Any]", value).type
+    parser.parse_punctuation(":")
+    return value, parser.parse_type()
+
+
+def _tensor_text(value: tuple[Attribute, Attribute]) -> str:
+    # Dense data says its type itself.
+    return str(value[0]) if isinstance(value[0], DenseIntOrFPElementsAttr) else f"{value[0]} : {value[1]}"
+
+
 def _list_text(show: Callable[[Any], str]) -> Callable[[Any], str]:
     return lambda values: "[" + ", ".join(map(show, values)) + "]"
 
@@ -181,6 +195,8 @@ FLOATS = Codec(
     ArrayAttr,
 )
 TEXT = Codec("string", StringAttr, text_of, _parse_text, _string_text, StringAttr | BytesAttr)
+TENSOR = Codec("tensor", ArrayAttr, lambda a: tuple(a.data), _parse_tensor, _tensor_text, ArrayAttr)
+"""Its value is the pair of a `ge.constant`: the data in one of its forms, and the type."""
 TYPE = Codec("type", lambda v: v, lambda a: a, lambda p: p.parse_type(), str, TypeAttribute)
 
 REQUIRED: Any = object()
@@ -224,6 +240,11 @@ def text(default: str = REQUIRED) -> str:
 def our_text(default: str) -> str:
     """A string attribute that ONNX does not have."""
     return cast(Any, AttributeDecl(TEXT, default, ours=True))
+
+
+def opt_tensor() -> tuple[Attribute, Attribute] | None:
+    """An ONNX attribute that holds a tensor, as the value and the type of a `ge.constant`."""
+    return cast(Any, AttributeDecl(TENSOR, None))
 
 
 def element_type(default: Attribute | None = REQUIRED) -> Attribute:
@@ -340,6 +361,14 @@ class GeOp(IRDLOperation):
     def implied(self) -> dict[str, Any]:
         """The attributes of `OnnxName.implied`, as the operands say them; what is not known is left out."""
         return {}
+
+    def folds(self) -> bool:
+        """Whether the op may be computed at compile time; not where engines look for it as it stands (QDQ)."""
+        return True
+
+    def hands_on(self) -> bool:
+        """Whether the first result is the first operand, unchanged."""
+        return False
 
     # What an op says of itself; the rest of its questions are in interfaces.py.
 
