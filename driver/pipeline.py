@@ -25,7 +25,6 @@ from .diagnostics import PassCrash, one_line
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir import Operation
 
 
 @dataclass(frozen=True)
