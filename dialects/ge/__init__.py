@@ -10,12 +10,41 @@ before it runs), constants.py, bodies.py, memory.py, opaque.py, control.py, and 
 
 from xdsl.ir import Dialect, Operation
 
-from . import activation, arithmetic, bodies, constants, control, convolution, memory, movement, opaque
+from . import (
+    activation,
+    arithmetic,
+    bitwise,
+    bodies,
+    comparison,
+    constants,
+    control,
+    conversion,
+    convolution,
+    math,
+    memory,
+    movement,
+    opaque,
+    quantization,
+    smooth,
+    trigonometry,
+)
 from .attributes import L2TilingAttr, RawAttr, SplatAttr, StringsAttr, WeightAttr
 from .core import GeOp, OnnxName
 from .types import OptionalType, SequenceType, StringType, UnknownType
 
-FAMILIES = (activation, arithmetic, convolution, movement)
+FAMILIES = (
+    activation,
+    arithmetic,
+    bitwise,
+    comparison,
+    conversion,
+    convolution,
+    math,
+    movement,
+    quantization,
+    smooth,
+    trigonometry,
+)
 """Modules with the ops that stand for ONNX operators."""
 
 
