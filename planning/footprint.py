@@ -2,18 +2,17 @@
 A group's footprint: all that the traffic model asks of a group and that does not depend on what ran before it.
 
 Where two tiles fit the cache every further touch of the same bytes hits: weights are resident (read once), scratch
-stays. Where they do not, two tiles are walked through an LRU of whole slices, and the second stands for all that follow:
-weights may be streamed (read for every tile), intermediates may spill.
+stays. Where they do not, two tiles are walked through an LRU of whole slices, and the second stands for all that
+follow: weights may be streamed (read for every tile), intermediates may spill.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from .judge import CacheKind
 from .piece import Group, Piece
-from .trace import scratch_offsets
+from .trace import InnerBuffers, inner_buffers, pack_inner
 
 SCRATCH = -1
 """The scratch buffer of a group's tiles, as one more item beside the tensors."""
@@ -62,159 +61,219 @@ class Footprint:
 class _Touch(NamedTuple):
     tensor: int
     write: bool
-    bytes: int  # in one tile
+    bytes: int  # of one sample; of a whole tensor, all
     inner: bool
     whole: bool
     last: bool  # nobody will need it: in the tile for a slice, ever for a whole tensor
 
 
-def footprint(piece: Piece, group: Group, capacity: int, kind: CacheKind) -> Footprint:
-    """
-    A group's footprint on a cache of `capacity` bytes. Cost: linear in the group's touches, plus packing its scratch.
-    """
-    tiles = group.tiles(piece.batch)
-    touches = _touches(piece, group)
-    offsets, scratch = scratch_offsets(piece, group)
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What the tiles of a run of ops touch, whatever the samples a tile; sums in bytes of all samples."""
+
+    begin: int
+    end: int
+    touches: list[_Touch]
+    inner: InnerBuffers
+    items: dict[int, Item]
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    dying: tuple[int, ...]
+    intermediate_bytes: int
+    stream_read: int
+    stream_written: int
+    whole_read: int
+    whole_written: int
+    flops: float
+
+
+def body_of(piece: Piece, begin: int, end: int) -> Body:
+    """The part of a footprint that all tile sizes share. Cost: linear in the touches."""
+    touches: list[_Touch] = []
+    for k in range(begin, end):
+        op = piece.ops[k]
+        for t in dict.fromkeys(op.reads):
+            touches.append(_touch(piece, begin, end, k, t, write=False))
+        for t in op.writes:
+            touches.append(_touch(piece, begin, end, k, t, write=True))
 
     items: dict[int, Item] = {}
-    written: set[int] = set()
+    made: set[int] = set()
+    sums = {(write, whole): 0 for write in (False, True) for whole in (False, True)}
     intermediate = 0
     for when, touch in enumerate(touches):
-        t = touch.tensor
+        size = piece.tensors[touch.tensor].bytes
+        sums[touch.write, touch.whole] += size
         if touch.write:
-            written.add(t)
-        elif t in written:
-            intermediate += piece.tensors[t].bytes
-        key = SCRATCH if touch.inner else t
-        size = scratch if touch.inner else piece.tensors[t].bytes
+            made.add(touch.tensor)
+        elif touch.tensor in made:
+            intermediate += size
+        key = SCRATCH if touch.inner else touch.tensor
         first = items[key].first if key in items else when
-        items[key] = Item(size, not touch.whole and not touch.inner, first, when)
+        items[key] = Item(0 if touch.inner else size, not touch.whole and not touch.inner, first, when)
+
+    dead = (t for t in items if t != SCRATCH and piece.last_touch[t] < end and not piece.tensors[t].output)
+    return Body(
+        begin=begin,
+        end=end,
+        touches=touches,
+        inner=inner_buffers(piece, begin, end),
+        items=items,
+        reads=tuple(t for t in items if t != SCRATCH and t not in made),
+        writes=tuple(t for t in items if t in made),
+        dying=tuple(dead),
+        intermediate_bytes=intermediate,
+        stream_read=sums[False, False],
+        stream_written=sums[True, False],
+        whole_read=sums[False, True],
+        whole_written=sums[True, True],
+        flops=sum(op.flops for op in piece.ops[begin:end]),
+    )
+
+
+def _touch(piece: Piece, begin: int, end: int, op: int, t: int, *, write: bool) -> _Touch:
+    tensor = piece.tensors[t]
+    size = tensor.bytes // piece.batch if tensor.batched else tensor.bytes
+    last = piece.last_touch[t] == op and not tensor.output
+    return _Touch(t, write, size, piece.stays_inside(t, begin, end), not tensor.batched, last)
+
+
+def footprint(piece: Piece, body: Body, samples: int, capacity: int, kind: CacheKind) -> Footprint:
+    """
+    The footprint of a run of ops at so many samples a tile, on a cache of `capacity` bytes.
+
+    cost   packing the scratch buffer; where two tiles exceed the cache, linear in the touches beside
+    """
+    group = Group(body.begin, body.end, samples)
+    tiles = group.tiles(piece.batch)
+    offsets, scratch = pack_inner(body.inner, samples)
+    items = body.items
+    if scratch:
+        items = {**items, SCRATCH: items[SCRATCH]._replace(bytes=scratch)}
 
     whole = sum(item.bytes for item in items.values() if not item.batched)
-    streams = sum(item.bytes // piece.batch * group.samples for item in items.values() if item.batched)
-    walk = _Walk(tiles, piece.batch / group.samples / tiles, capacity, kind)
+    streams = sum(item.bytes for item in items.values() if item.batched) // piece.batch * samples
+    walk = _Walk(body, samples, piece.batch, capacity, kind)
     if whole + 2 * streams > capacity:
-        outputs = {t for t in written if piece.tensors[t].output}
-        walk.run(touches, _neighbours(touches, offsets), outputs)
+        walk.run(offsets, {t for t in body.writes if piece.tensors[t].output})
 
+    shown = body.intermediate_bytes
     return Footprint(
         group=group,
         tiles=tiles,
         items=items,
-        reads=tuple(t for t in items if t != SCRATCH and t not in written),
-        writes=tuple(t for t in items if t in written),
-        dying=tuple(t for t in items if t != SCRATCH and _dies(piece, t, group)),
+        reads=body.reads,
+        writes=body.writes,
+        dying=body.dying,
         scratch=scratch,
         working_set=whole + streams,
         extra_read=walk.read,
         extra_written=walk.written,
         spilled=frozenset(walk.spilled),
-        intermediate_bytes=intermediate,
-        hit_share=1 - walk.missed_intermediates / intermediate if intermediate else 1.0,
-        l2_read=sum(_l2_bytes(piece, x, tiles) for x in touches if not x.write),
-        l2_written=sum(_l2_bytes(piece, x, tiles) for x in touches if x.write),
-        flops=sum(op.flops for op in piece.ops[group.begin : group.end]),
+        intermediate_bytes=shown,
+        hit_share=1 - walk.missed_intermediates / shown if shown else 1.0,
+        l2_read=body.stream_read + body.whole_read * tiles,
+        l2_written=body.stream_written + body.whole_written * tiles,
+        flops=body.flops,
     )
 
 
-def _touches(piece: Piece, group: Group) -> list[_Touch]:
-    """What one tile touches, in order: each op its operands, then its results."""
-    touches: list[_Touch] = []
-    for k in range(group.begin, group.end):
-        op = piece.ops[k]
-        for t, write in (*((t, False) for t in dict.fromkeys(op.reads)), *((t, True) for t in op.writes)):
-            tensor = piece.tensors[t]
-            size = tensor.bytes // piece.batch * group.samples if tensor.batched else tensor.bytes
-            last = piece.last_touch[t] == k and not tensor.output
-            touches.append(_Touch(t, write, size, piece.stays_inside(t, group), not tensor.batched, last))
-    return touches
+_Slice = tuple[int, int]  # tensor, and the tile for slices that differ from tile to tile
 
 
-def _dies(piece: Piece, t: int, group: Group) -> bool:
-    return piece.last_touch[t] < group.end and not piece.tensors[t].output
-
-
-def _l2_bytes(piece: Piece, touch: _Touch, tiles: int) -> int:
-    return touch.bytes * tiles if touch.whole else piece.tensors[touch.tensor].bytes
-
-
-def _neighbours(touches: Iterable[_Touch], offsets: dict[int, int]) -> dict[int, list[tuple[int, int]]]:
-    """Inner tensor -> the inner tensors (itself too) at some of its addresses, and how many bytes."""
-    size = {touch.tensor: touch.bytes for touch in touches if touch.inner}
-    found: dict[int, list[tuple[int, int]]] = {}
-    for t, low in offsets.items():
-        common = ((u, min(low + size[t], start + size[u]) - max(low, start)) for u, start in offsets.items())
-        found[t] = [(u, count) for u, count in common if count > 0]
-    return found
-
-
-@dataclass
 class _Walk:
-    """
-    An LRU of whole slices, two tiles long; a slice is there if it and all touched since its last touch fit.
+    """An LRU of whole slices, two tiles long; a slice hits if it and all touched since its last touch fit."""
 
-    fill   average bytes of a tile over those of a full one
-    """
+    def __init__(self, body: Body, samples: int, batch: int, capacity: int, kind: CacheKind):
+        self.touches = body.touches
+        self.samples = samples
+        self.tiles = -(-batch // samples)
+        self.fill = batch / samples / self.tiles  # average bytes of a tile over those of a full one
+        self.capacity = capacity
+        self.kind = kind
 
-    tiles: int
-    fill: float
-    capacity: int
-    kind: CacheKind
-    read: float = 0
-    written: float = 0
-    missed_intermediates: float = 0
-    spilled: set[int] = field(default_factory=set[int])
+        self.read = 0.0
+        self.written = 0.0
+        self.missed_intermediates = 0.0
+        self.spilled: set[int] = set()
 
-    def run(self, touches: list[_Touch], neighbours: dict[int, list[tuple[int, int]]], outputs: set[int]) -> None:
-        present: OrderedDict[tuple[int, int], _Touch] = OrderedDict()
-        dirty: set[tuple[int, int]] = set()
-        left_dirty: set[tuple[int, int]] = set()  # slices of what outlives the group: the cache lost them unread
-        known: set[tuple[int, int]] = set()
-        used = 0
+        self._present: OrderedDict[_Slice, _Touch] = OrderedDict()
+        self._used = 0
+        self._known: set[_Slice] = set()
+        self._dirty: set[_Slice] = set()
+        self._lost: set[_Slice] = set()  # evicted dirty, of what outlives the group
+
+    def run(self, offsets: dict[int, int], outputs: set[int]) -> None:
+        neighbours = self._neighbours(offsets)
         for tile, times in ((0, 1), (1, self.tiles - 1)):
             made: set[int] = set()
-            for touch in touches:
+            for touch in self.touches:
                 key = (touch.tensor, 0 if touch.inner or touch.whole else tile)
                 scale = times * (1 if touch.whole else self.fill)
+                if touch.write and touch.inner:
+                    self._overwrite(key, touch, neighbours[touch.tensor], scale)
+                elif not touch.write and key in self._known and key not in self._present:
+                    self._miss(key, touch, scale, made, outputs)
                 if touch.write:
                     made.add(touch.tensor)
+                self._place(key, touch)
+                self._evict(scale)
 
-                if touch.write and touch.inner:
-                    # Whoever had these addresses is dead: overwritten in the cache, if it is still there.
-                    fetched = touch.bytes
-                    for other, common in neighbours[touch.tensor]:
-                        if (other, 0) in present:
-                            used -= present.pop((other, 0)).bytes
-                            dirty.discard((other, 0))
-                            fetched -= common
-                    if self.kind == "write-allocate" and key in known:
-                        self.read += max(0, fetched) * scale
-                elif key not in present and key in known and not touch.write:
-                    self.read += touch.bytes * scale
-                    if touch.tensor in made:
-                        self.missed_intermediates += touch.bytes * scale
-                    if key in left_dirty and touch.tensor not in outputs:
-                        left_dirty.discard(key)
-                        self.written += touch.bytes * scale
-                        self.spilled.add(touch.tensor)
+    def _size(self, touch: _Touch) -> int:
+        return touch.bytes if touch.whole else touch.bytes * self.samples
 
-                if key in present:
-                    present.move_to_end(key)
-                else:
-                    present[key] = touch
-                    used += touch.bytes
-                known.add(key)
-                if touch.write:
-                    dirty.add(key)
-                if touch.last and self.kind == "hints":
-                    dirty.discard(key)
+    def _overwrite(self, key: _Slice, touch: _Touch, neighbours: list[tuple[int, int]], scale: float) -> None:
+        """Whoever had these addresses is dead: overwritten in the cache, if still there."""
+        missing = self._size(touch)
+        for other, common in neighbours:
+            old = self._present.pop((other, 0), None)
+            if old is not None:
+                self._used -= self._size(old)
+                self._dirty.discard((other, 0))
+                missing -= common
+        if self.kind == "write-allocate" and key in self._known:
+            self.read += max(0, missing) * scale
 
-                while used > self.capacity:
-                    old, slice_ = present.popitem(last=False)
-                    used -= slice_.bytes
-                    if old in dirty:
-                        dirty.discard(old)
-                        if slice_.inner:
-                            self.written += slice_.bytes * scale
-                        else:
-                            left_dirty.add(old)
+    def _miss(self, key: _Slice, touch: _Touch, scale: float, made: set[int], outputs: set[int]) -> None:
+        size = self._size(touch) * scale
+        self.read += size
+        if touch.tensor in made:
+            self.missed_intermediates += size
+        if key in self._lost:
+            self._lost.discard(key)
+            if touch.tensor not in outputs:  # an output is written once in any case
+                self.written += size
+                self.spilled.add(touch.tensor)
+
+    def _place(self, key: _Slice, touch: _Touch) -> None:
+        self._known.add(key)
+        if key in self._present:
+            self._present.move_to_end(key)
+        else:
+            self._present[key] = touch
+            self._used += self._size(touch)
+        if touch.write:
+            self._dirty.add(key)
+        if touch.last and self.kind == "hints":
+            self._dirty.discard(key)
+
+    def _evict(self, scale: float) -> None:
+        while self._used > self.capacity:
+            key, touch = self._present.popitem(last=False)
+            self._used -= self._size(touch)
+            if key not in self._dirty:
+                continue
+            self._dirty.discard(key)
+            if touch.inner:
+                self.written += self._size(touch) * scale
+            else:
+                self._lost.add(key)
+
+    def _neighbours(self, offsets: dict[int, int]) -> dict[int, list[tuple[int, int]]]:
+        """Inner tensor -> the inner tensors (itself too) at some of its addresses, and how many bytes."""
+        ends = {x.tensor: offsets[x.tensor] + self._size(x) for x in self.touches if x.inner}
+        found: dict[int, list[tuple[int, int]]] = {}
+        for t, low in offsets.items():
+            common = ((u, min(ends[t], ends[u]) - max(low, start)) for u, start in offsets.items())
+            found[t] = [(u, count) for u, count in common if count > 0]
+        return found

@@ -94,7 +94,7 @@ def judge(
             if p in present:
                 touch(p)
             else:
-                if not write or allocate or ((p == part_first or p == part_last) and in_memory[p]):
+                if not write or allocate or (in_memory[p] and p in (part_first, part_last)):
                     read += width[p]
                 present[p] = None
                 if len(present) > capacity:

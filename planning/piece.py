@@ -100,12 +100,12 @@ class Piece:
         """An input or a weight: in memory before the first op."""
         return t not in self.producer
 
-    def stays_inside(self, t: int, group: Group) -> bool:
-        """Written in a tiled group and needed by nobody outside it: it lives in the tile's scratch buffer."""
+    def stays_inside(self, t: int, begin: int, end: int) -> bool:
+        """Written in ops [begin, end), a tiled group, and needed by nobody outside: it lives in scratch memory."""
         return (
-            group.end - group.begin > 1
-            and group.begin <= self.producer.get(t, -1)
-            and self.last_touch[t] < group.end
+            end - begin > 1
+            and begin <= self.producer.get(t, -1)
+            and self.last_touch[t] < end
             and not self.tensors[t].output
         )
 

@@ -20,7 +20,7 @@ from .traffic import Machine, Model, State
 
 # A piece whose traffic is this near to its compulsory bytes has nothing to gain.
 NOTHING_TO_GAIN = 1.001
-# Ends of candidate runs: all up to this many ops, then only where no fewer bytes cross the neighbouring cuts.
+# Ends of candidate runs: all up to this many ops, then only where fewest bytes cross the cut.
 EVERY_END = 8
 # So many ends in a row at which not one sample fits, and longer runs are not tried.
 HOPELESS = 8
@@ -206,8 +206,9 @@ class _Search:
             yield from found
 
     def _narrow(self, end: int) -> bool:
-        around = self.crossing[end - 1 : end + 2]
-        return self.crossing[end] <= min(around)
+        """Fewer bytes cross this cut than the next, and no more than the one before: the last of a plateau."""
+        crossing = self.crossing
+        return end == len(self.piece.ops) or crossing[end - 1] >= crossing[end] < crossing[end + 1]
 
     def _tilings(self, run: "_Run") -> list[Footprint]:
         """Tile counts with resident weights, beginning with the least; else the least with streamed weights."""

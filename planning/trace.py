@@ -24,27 +24,44 @@ class Memory:
     scratch: int
 
 
-def scratch_offsets(piece: Piece, group: Group) -> tuple[dict[int, int], int]:
-    """
-    Where a tile's inner tensors lie in the scratch buffer, and its bytes: what the arena planner makes of them.
-    """
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for k in range(group.begin, group.end):
-        op = piece.ops[k]
-        for t in (*op.reads, *op.writes):
-            if piece.stays_inside(t, group):
-                first.setdefault(t, k)
-                last[t] = k
-    buffers = [Buffer(first[t], last[t] + 1, piece.tensors[t].bytes // piece.batch * group.samples) for t in first]
+@dataclass(frozen=True, slots=True)
+class InnerBuffers:
+    """Tensors that never leave a group's tile: bytes of one sample, and the ops between which they live."""
+
+    tensors: tuple[int, ...]
+    sample_bytes: tuple[int, ...]
+    lives: tuple[tuple[int, int], ...]
+
+
+def inner_buffers(piece: Piece, begin: int, end: int) -> InnerBuffers:
+    """The inner tensors of a group of ops [begin, end), in the order in which they are written."""
+    inner = [t for op in piece.ops[begin:end] for t in op.writes if piece.stays_inside(t, begin, end)]
+    return InnerBuffers(
+        tuple(inner),
+        tuple(piece.tensors[t].bytes // piece.batch for t in inner),
+        tuple((piece.producer[t], piece.last_touch[t] + 1) for t in inner),
+    )
+
+
+def pack_inner(inner: InnerBuffers, samples: int) -> tuple[dict[int, int], int]:
+    """Where the inner tensors of a tile of so many samples lie in scratch memory, and its bytes; the arena plans it."""
+    if not inner.tensors:
+        return {}, 0
+    sizes = zip(inner.lives, inner.sample_bytes, strict=True)
+    buffers = [Buffer(begin, end, size * samples) for (begin, end), size in sizes]
     offsets = plan_offsets(buffers)
-    return dict(zip(first, offsets, strict=True)), arena_size(buffers, offsets)
+    return dict(zip(inner.tensors, offsets, strict=True)), arena_size(buffers, offsets)
+
+
+def scratch_offsets(piece: Piece, group: Group) -> tuple[dict[int, int], int]:
+    """Inner tensor -> its offset in the scratch memory of a group's tile; and the bytes of that memory."""
+    return pack_inner(inner_buffers(piece, group.begin, group.end), group.samples)
 
 
 def memory_of(piece: Piece, plan: Plan) -> Memory:
     """The buffers that `trace_of` speaks of."""
     arena = max((t.address + t.bytes for t in piece.tensors if t.address is not None), default=0)
-    scratch = max((scratch_offsets(piece, group)[1] for group in plan if group.end - group.begin > 1), default=0)
+    scratch = max((scratch_offsets(piece, group)[1] for group in plan), default=0)
     count = len(piece.tensors)
     return Memory((*(t.bytes for t in piece.tensors), arena, scratch), count, count + 1)
 
@@ -52,7 +69,7 @@ def memory_of(piece: Piece, plan: Plan) -> Memory:
 def trace_of(piece: Piece, plan: Plan) -> Iterator[Access]:
     """The accesses of a plan. A tensor is dead at the last op that touches it, slice by slice."""
     for group in plan:
-        inside = scratch_offsets(piece, group)[0] if group.end - group.begin > 1 else {}
+        inside, _ = scratch_offsets(piece, group)
         for start in range(0, piece.batch, group.samples):
             samples = min(group.samples, piece.batch - start)
             for k in range(group.begin, group.end):

@@ -14,17 +14,15 @@ their footprints (footprint.py): everything that does not depend on what ran bef
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Protocol
 
-from .footprint import SCRATCH, Footprint, Item, footprint
+from .distance import missing_share
+from .footprint import SCRATCH, Body, Footprint, body_of, footprint
 from .judge import CacheKind
 from .piece import Group, Piece, Plan
 
 # Between groups a hit is credited only below this share of the cache: real caches are not quite LRU.
 SAFE = 0.95
-# Positions in a tensor at which distances are taken; exact up to this many tiles.
-POSITIONS = 64
 
 
 class Machine(Protocol):
@@ -108,7 +106,7 @@ class State:
 
 
 class Model:
-    """Traffic of plans of one piece on one machine. Footprints are remembered."""
+    """Traffic of plans of one piece on one machine."""
 
     def __init__(self, piece: Piece, machine: Machine):
         self.piece = piece
@@ -118,13 +116,14 @@ class Model:
         self.allocates = machine.cache == "write-allocate"
         self.knows_time = machine.memory_bytes_per_s is not None and machine.peak_flops is not None
         self._heirs = _heirs(piece)
-        self._shapes: dict[Group, Footprint] = {}
+        self._body: Body | None = None
 
     def shape(self, group: Group) -> Footprint:
-        found = self._shapes.get(group)
-        if found is None:
-            found = self._shapes[group] = footprint(self.piece, group, self.capacity, self.machine.cache)
-        return found
+        """A group's footprint; the part that all tile sizes share is kept for the next call."""
+        body = self._body
+        if body is None or (body.begin, body.end) != (group.begin, group.end):
+            body = self._body = body_of(self.piece, group.begin, group.end)
+        return footprint(self.piece, body, group.samples, self.capacity, self.machine.cache)
 
     def start(self) -> State:
         return State(-1, None, None, {}, [])
@@ -215,8 +214,9 @@ class Model:
             before = _state_at(state, at).shape
             assert before is not None
             missed = self._miss(state, at, SCRATCH, shape, SCRATCH)
-            lost = missed * before.scratch
-            fetched -= (1 - missed) * min(before.scratch, shape.scratch)
+            reused = (1 - missed) * min(before.scratch, shape.scratch)
+            lost = before.scratch - reused  # a tail that the new group does not reach ages out
+            fetched -= reused
         touched[SCRATCH] = (depth, 0.0)
         return lost, fetched if self.allocates else 0
 
@@ -226,6 +226,7 @@ class Model:
             return state
 
         written = state.written
+        scratch_at = state.touched[SCRATCH][0] if SCRATCH in state.touched else None
         between = 0
         known: set[int] = set()
         for s in _back_to(state, -1):
@@ -233,10 +234,16 @@ class Model:
             for t, dirty in s.buried:
                 if between + self.piece.tensors[t].bytes <= self.capacity:
                     written -= dirty
+            if s.depth == scratch_at:
+                scratch_at = None
             between += sum(item.bytes for t, item in s.shape.items.items() if t not in known)
             known.update(s.shape.items)
             if between > self.capacity:
                 break
+        if scratch_at is not None:
+            left = _state_at(state, scratch_at).shape
+            assert left is not None
+            written += left.scratch
         return replace(state, written=written)
 
     def evaluate(self, plan: Plan) -> Traffic:
@@ -322,7 +329,7 @@ class Model:
 
         before = _state_at(state, at).shape
         assert before is not None
-        return _missing_share(before, t, shape, wanted, between, fixed, limit)
+        return missing_share(before, t, shape, wanted, between, fixed, limit)
 
 
 @dataclass(frozen=True)
@@ -379,90 +386,3 @@ def _state_at(state: State, depth: int) -> State:
         assert state.previous is not None
         state = state.previous
     return state
-
-
-@cache
-def _positions(tiles_before: int, tiles_after: int) -> tuple[tuple[int, int, float], ...]:
-    """(tile before, tile after, share) of stretches of a tensor that lie in one tile of each."""
-    if max(tiles_before, tiles_after) > POSITIONS:
-        middles = [(n + 0.5) / POSITIONS for n in range(POSITIONS)]
-        return tuple((int(x * tiles_before), int(x * tiles_after), 1 / POSITIONS) for x in middles)
-
-    cuts = sorted({k / tiles_before for k in range(tiles_before)} | {k / tiles_after for k in range(tiles_after)} | {1})
-    stretches = zip(cuts, cuts[1:], strict=False)
-    return tuple((int((a + b) / 2 * tiles_before), int((a + b) / 2 * tiles_after), b - a) for a, b in stretches)
-
-
-def _missing_share(
-    h: Footprint, t: int, g: Footprint, wanted: int, between: dict[int, int], fixed: int, limit: float
-) -> float:
-    """The share of positions x of t for which the bytes touched between h's last and g's first touch exceed `limit`."""
-    mine = h.items[t]
-    after = mine.last
-    goal = g.items.get(wanted)
-    until = goal.first if goal is not None else 0
-    last_h, last_g = h.tiles - 1, g.tiles - 1
-
-    # Bytes touched by h in tiles after x's (streams), in x's own tile after t, and whole items; the same before g's t.
-    stream_h = tail_h = whole_h = whole_tail_h = 0.0
-    stream_g = head_g = whole_g = whole_head_g = 0.0
-    shared: list[tuple[Item, Item]] = []
-    for u, item in h.items.items():
-        if u in between or u == t:
-            continue
-        other = g.items.get(u)
-        if other is not None:
-            shared.append((item, other))
-        elif item.batched:
-            stream_h += item.bytes
-            tail_h += item.bytes if item.last > after else 0
-        else:
-            whole_h += item.bytes
-            whole_tail_h += item.bytes if item.last > after else 0
-    for u, item in g.items.items():
-        if u in between or u in h.items or u == t or u == wanted:
-            continue
-        if item.batched:
-            stream_g += item.bytes
-            head_g += item.bytes if item.first < until else 0
-        else:
-            whole_g += item.bytes
-            whole_head_g += item.bytes if item.first < until else 0
-
-    own = mine.bytes + fixed
-    most = own + stream_h + whole_h + stream_g + whole_g + sum(max(a.bytes, b.bytes) for a, b in shared)
-    if most <= limit:
-        return 0.0
-    if own > limit:
-        return 1.0
-
-    if not mine.batched:
-        stretches: tuple[tuple[int, int, float], ...] = ((last_h, 0, 1.0),)
-    elif goal is not None and not goal.batched:
-        stretches = tuple((kh, 0, share) for kh, _, share in _positions(h.tiles, h.tiles))
-    else:
-        stretches = _positions(h.tiles, g.tiles)
-
-    missed = 0.0
-    for kh, kg, share in stretches:
-        rest, done = (last_h - kh) / h.tiles, kg / g.tiles
-        distance = own + stream_h * rest + tail_h / h.tiles + stream_g * done + head_g / g.tiles
-        distance += whole_h if kh < last_h else whole_tail_h
-        distance += whole_g if kg > 0 else whole_head_g
-        for a, b in shared:
-            if distance > limit:
-                break
-            distance += _union(a, b, after, until, rest, done, h.tiles, g.tiles)
-        if distance > limit:
-            missed += share
-    return missed
-
-
-def _union(a: Item, b: Item, after: int, until: int, rest: float, done: float, th: int, tg: int) -> float:
-    """Bytes of one tensor that h touches after position x (item a) or g before it (item b)."""
-    if a.batched:
-        suffix = rest + (1 / th if a.last > after else 0)
-        prefix = done + (1 / tg if b.first < until else 0)
-        return a.bytes * min(1.0, suffix + prefix)
-    touched = rest > 0 or a.last > after or done > 0 or b.first < until
-    return max(a.bytes, b.bytes) if touched else 0
