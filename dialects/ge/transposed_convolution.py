@@ -1,0 +1,112 @@
+"""Transposed convolution: each element of the data is spread over a window of the result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import Operation
+
+from .core import OnnxName, ge_op, integer, ints, operand, opt_operand, result
+from .dims import Dim, unknown
+from .errors import fail
+from .info import Info, same_dim, same_element
+from .interfaces import Box, Contraction, Tiles, on_operands, whole
+from .types import shape_of
+from .window import Windowed
+
+
+@ge_op
+class ConvTransposeOp(Windowed, Tiles, Contraction):
+    """
+    y[n, o, p * stride + k * dilation - pad] += x[n, c, p] * w[c, o, k], from b[o] on; with `group` g, output channels
+    of one g-th read input channels of the same g-th. `output_padding` adds elements at the end of an axis;
+    `output_shape` gives the spatial dims, and so what is cut off on either side (auto_pad SAME too, with the data's
+    size * stride).
+
+    C1 to C4  as for every window; the kernel's shape is w's
+    C5  output_padding and output_shape have one entry a spatial axis, none negative
+    C6  w has x's rank; channels of x = dim 0 of w, a multiple of group
+    C7  x, w and b have one element type
+    C8  b is a vector of group * dim 1 of w elements
+    C9  the pads leave something of the result
+
+        %y = ge.conv_transpose %x, %w strides [2, 2] pads [1, 1, 1, 1]
+               : tensor<1x64x8x8xf32>, tensor<64x32x4x4xf32> -> tensor<1x32x16x16xf32>
+
+    Source: ONNX ConvTranspose-22. (The text before 11 has the sides of an odd padding the other way round where
+    output_shape is given; runtimes never did.)
+    """
+
+    name = "ge.conv_transpose"
+    onnx = OnnxName("ConvTranspose", since=1, implied=("kernel_shape",))
+    x = operand()
+    w = operand()
+    b = opt_operand()
+    group = integer(1)
+    output_padding = ints(())
+    output_shape = ints(())
+    y = result()
+
+    def kernel(self) -> tuple[int, ...]:
+        return shape_of(self.w.type)[2:]
+
+    def implied(self) -> dict[str, Any]:
+        return {"kernel_shape": self.kernel()} if min(self.kernel(), default=-1) > 0 else {}
+
+    def infer(self, *operands: Any) -> Info:
+        x, w, b = operands
+        kernel = [d if isinstance(d, int) else -1 for d in w.dims[2:]]
+        self.check_window(x, kernel)
+        n, channels, *sizes = self.to_logical(x.dims)
+        for what, values in (("output_padding", self.output_padding), ("output_shape", self.output_shape)):
+            if values and (len(values) != len(sizes) or min(values) < 0):
+                fail(self, f"{what} must have {len(sizes)} entries, none negative, got {list(values)} (C5)")
+        if w.rank != x.rank or not same_dim(channels, w.dims[0]):
+            fail(self, f"w must have rank {x.rank} and dim 0 {channels}, got {w.type} (C6)")
+        if self.group < 1 or (isinstance(channels, int) and channels % self.group):
+            fail(self, f"channels of x must be a multiple of group {self.group}, got {channels} (C6)")
+        element = same_element(self, "C7", x, w, b)
+        outs = w.dims[1] * self.group
+        if b is not None and (b.rank != 1 or not same_dim(b.dims[0], outs)):
+            fail(self, f"b must be a vector of {outs} elements, got {b.type} (C8)")
+        return Info(element, self.to_physical([n, outs, *self._spatial(sizes, kernel)]))
+
+    def _spatial(self, sizes: Sequence[Dim], kernel: Sequence[int]) -> list[Dim]:
+        if self.output_shape:
+            return list(self.output_shape)
+        count = len(sizes)
+        strides, dilations = self.steps(count)
+        if self.auto_pad.startswith("SAME"):
+            return [size * stride for size, stride in zip(sizes, strides, strict=True)]
+        pads = self.pads if self.pads and self.auto_pad == "NOTSET" else (0,) * (2 * count)
+        more = self.output_padding or (0,) * count
+        out: list[Dim] = []
+        for k, size in enumerate(sizes):
+            extent = (kernel[k] - 1) * dilations[k] + 1
+            dim = unknown() if kernel[k] < 0 else (size - 1) * strides[k] + more[k] + extent - pads[k] - pads[count + k]
+            if isinstance(dim, int) and dim < 0:
+                fail(self, f"pads must leave something of axis {k}, got {dim} elements (C9)")
+            out.append(dim)
+        return out
+
+    def loops(self) -> tuple[str, ...]:
+        # Several windows meet in one element of the result, so spatial axes are not cut.
+        spatial = len(shape_of(self.x.type)) - 2
+        channels = "parallel" if self.group == 1 else "whole"
+        return self.to_physical(["parallel", channels, *["whole"] * spatial]) + ("reduction",) * (1 + spatial)
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        n, outs, *_ = self.to_logical(tile)
+        _, *data = self.to_logical(whole(self.x))
+        channels, inner, *kernel = whole(self.w)
+        boxes = [self.to_physical([n, *data]), (channels, outs if self.group == 1 else inner, *kernel)]
+        return boxes if self.b is None else [*boxes, (outs,)]
+
+    def on_tile(self, tile: Box, operands: Sequence[Any]) -> Operation:
+        del tile
+        return on_operands(self, operands)
+
+    def flops(self) -> int:
+        return 2 * math.prod(shape_of(self.x.type)) * math.prod(shape_of(self.w.type)[1:])
