@@ -158,14 +158,16 @@ def _parse_text(parser: Parser) -> str:
 def _parse_tensor(parser: Parser) -> tuple[Attribute, Attribute]:
     value = parser.parse_attribute()
     if isinstance(value, DenseIntOrFPElementsAttr):
-        return value, cast("DenseIntOrFPElementsAttr[Any]", value).type
+        dense = cast("DenseIntOrFPElementsAttr[Any]", value)
+        return dense, dense.type
     parser.parse_punctuation(":")
     return value, parser.parse_type()
 
 
 def _tensor_text(value: tuple[Attribute, Attribute]) -> str:
     # Dense data says its type itself.
-    return str(value[0]) if isinstance(value[0], DenseIntOrFPElementsAttr) else f"{value[0]} : {value[1]}"
+    data, type_ = value
+    return str(cast(Attribute, data)) if isinstance(data, DenseIntOrFPElementsAttr) else f"{data} : {type_}"
 
 
 def _list_text(show: Callable[[Any], str]) -> Callable[[Any], str]:

@@ -1,0 +1,195 @@
+"""
+Resizing by interpolation.
+
+`data_format` says where the channels of the data stand in memory: "NCHW" (ONNX's, for any number of spatial axes) or
+"NHWC". Scales, sizes, roi and axes always speak of ONNX's order of axes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import f32, i64
+from xdsl.ir import Operation, SSAValue
+
+from .core import (
+    OnnxName,
+    PureOp,
+    ge_op,
+    info_of,
+    integer,
+    operand,
+    opt_ints,
+    opt_operand,
+    our_text,
+    real,
+    result,
+    text,
+)
+from .dims import Dim, floordiv, unknown
+from .errors import fail
+from .info import Info, axes_of, same_dim
+from .interfaces import Box, Tiles, on_operands, whole
+from .shapes import first_cut
+from .types import is_float, shape_of
+
+MODES = {
+    "mode": ("nearest", "linear", "cubic"),
+    "coordinate_transformation_mode": (
+        "half_pixel",
+        "half_pixel_symmetric",
+        "pytorch_half_pixel",
+        "align_corners",
+        "asymmetric",
+        "tf_crop_and_resize",
+    ),
+    "nearest_mode": ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+    "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller"),
+    "data_format": ("NCHW", "NHWC"),
+}
+"""What each of the attributes may say."""
+
+
+@ge_op
+class ResizeOp(PureOp, Tiles):
+    """
+    y at index i is x interpolated at the place that coordinate_transformation_mode gives for i, along each of `axes`
+    (all, without): the nearest element by nearest_mode, linear, or cubic with coefficient cubic_coeff_a.
+
+    The dims are floor(dim * scale), with tf_crop_and_resize floor(dim * (roi end - roi start) * scale), or sizes; by
+    keep_aspect_ratio_policy not_larger (not_smaller) one scale for all, the smallest (largest) of size / dim.
+
+    C1  mode, coordinate_transformation_mode, nearest_mode, keep_aspect_ratio_policy and data_format are one of MODES
+    C2  axes differ and are axes of x
+    C3  either scales or sizes is there: an empty vector is none
+    C4  scales is a vector of f32, sizes of i64, with a positive number for each of the axes
+    C5  roi is a vector of floats, two for each of the axes, and is there for tf_crop_and_resize
+
+        %y = ge.resize %x, none, %scales mode "linear"
+               : tensor<?x3x8x8xf32>, tensor<4xf32> -> tensor<?x3x16x16xf32>
+
+    Tiles along axes that are not resized.
+    Source: ONNX Resize-19.
+    """
+
+    name = "ge.resize"
+    onnx = OnnxName("Resize", since=11)
+    x = operand()
+    roi = opt_operand()
+    scales = opt_operand()
+    sizes = opt_operand()
+    antialias = integer(0)
+    axes = opt_ints()
+    coordinate_transformation_mode = text("half_pixel")
+    cubic_coeff_a = real(-0.75)
+    exclude_outside = integer(0)
+    extrapolation_value = real(0.0)
+    keep_aspect_ratio_policy = text("stretch")
+    mode = text("nearest")
+    nearest_mode = text("round_prefer_floor")
+    data_format = our_text("NCHW")
+    y = result()
+
+    @classmethod
+    def accepts(cls, attrs: dict[str, Any], operands: int, results: int) -> bool:
+        # A mode of opset 11 alone.
+        del operands, results
+        return attrs.get("coordinate_transformation_mode") != "tf_half_pixel_for_nn"
+
+    def to_logical(self, dims: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(dims) if self.data_format == "NCHW" else (dims[0], dims[-1], *dims[1:-1])
+
+    def to_physical(self, dims: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(dims) if self.data_format == "NCHW" else (dims[0], *dims[2:], dims[1])
+
+    def infer(self, *operands: Any) -> Info:
+        x, roi, scales, sizes = operands
+        for what, allowed in MODES.items():
+            if getattr(self, what) not in allowed:
+                fail(self, f"{what} must be one of {', '.join(allowed)}, got {getattr(self, what)} (C1)")
+        if self.data_format == "NHWC" and x.rank < 3:
+            fail(self, f"x must have a batch, channels and spatial axes for NHWC, got {x.type} (C1)")
+        axes = axes_of(self, range(x.rank) if self.axes is None else self.axes, x.rank, "C2")
+        scales, sizes = (None if i is None or i.dims == (0,) else i for i in (scales, sizes))
+        if (scales is None) == (sizes is None):
+            fail(self, "either scales or sizes must be there, and not both (C3)")
+        for what, info, element in (("scales", scales, f32), ("sizes", sizes, i64)):
+            if info is None:
+                continue
+            if info.rank != 1 or info.element != element or not same_dim(info.dims[0], len(axes)):
+                fail(self, f"{what} must be a vector of {len(axes)} {element}, got {info.type} (C4)")
+            if info.data is not None and any(isinstance(n, int | float | np.number) and n <= 0 for n in info.data):
+                fail(self, f"{what} must be positive, got {list(info.data)} (C4)")
+        crops = self.coordinate_transformation_mode == "tf_crop_and_resize"
+        if roi is not None and (roi.rank != 1 or not is_float(roi.element)):
+            fail(self, f"roi must be a vector of floats, got {roi.type} (C5)")
+        if crops and (roi is None or not same_dim(roi.dims[0], 2 * len(axes))):
+            fail(self, f"roi must have {2 * len(axes)} elements, got {None if roi is None else roi.type} (C5)")
+        dims = list(self.to_logical(x.dims))
+        own = [dims[a] for a in axes]
+        new = self._sized(own, sizes) if scales is None else self._scaled(own, scales, roi if crops else None)
+        for axis, d in zip(axes, new, strict=True):
+            dims[axis] = d
+        return x.like(self.to_physical(dims))
+
+    def _scaled(self, own: list[Dim], scales: Info, roi: Info | None) -> list[Dim]:
+        if scales.data is None or (roi is not None and roi.data is None):
+            return [unknown() for _ in own]
+        factors = [np.float32(s) for s in scales.data]
+        if roi is not None and roi.data is not None:
+            begins, ends = roi.data[: len(own)], roi.data[len(own) :]
+            spans = [np.float32(e) - np.float32(b) for b, e in zip(begins, ends, strict=True)]
+            return [
+                math.floor(np.float32(d) * r * s) if isinstance(d, int) else unknown()
+                for d, r, s in zip(own, spans, factors, strict=True)
+            ]
+        return [_scale(d, s) for d, s in zip(own, factors, strict=True)]
+
+    def _sized(self, own: list[Dim], sizes: Info | None) -> list[Dim]:
+        wanted = None if sizes is None else sizes.elements
+        if wanted is None:
+            return [unknown() for _ in own]
+        if self.keep_aspect_ratio_policy == "stretch":
+            return wanted
+        ratios = [
+            Fraction(n, d) for n, d in zip(wanted, own, strict=True) if isinstance(n, int) and isinstance(d, int) and d
+        ]
+        if len(ratios) < len(own):
+            return [unknown() for _ in own]
+        ratio = min(ratios) if self.keep_aspect_ratio_policy == "not_larger" else max(ratios)
+        return [math.floor(d * ratio + Fraction(1, 2)) if isinstance(d, int) else d for d in own]
+
+    def loops(self) -> tuple[str, ...]:
+        rank = len(shape_of(self.y.type))
+        axes = range(rank) if self.axes is None else [a % rank for a in self.axes]
+        words = ["parallel"] * rank
+        scales = None if self.scales is None else info_of(self.scales).data
+        # Along an axis of scale 1 every place is an index, and of a kernel's coefficients there all but one are exactly
+        # 0 (of the cubic one, for the usual factors). Sizes and roi would be those of the whole.
+        exact = self.mode != "cubic" or self.cubic_coeff_a in (-0.75, -0.5)
+        fixed = exact and self.coordinate_transformation_mode != "tf_crop_and_resize"
+        for k, axis in enumerate(axes):
+            if not fixed or scales is None or not scales.size or scales[k] != 1:
+                words[axis] = "whole"
+        return self.to_physical(words)
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        cut = zip(tile, whole(self.x), self.loops(), strict=True)
+        return first_cut(self, tuple(t if loop == "parallel" else b for t, b, loop in cut))
+
+    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
+        del tile
+        return on_operands(self, operands)
+
+
+def _scale(size: Dim, factor: np.float32) -> Dim:
+    """floor(size * factor) as ONNX computes it, in f32; exact for a free dim where the factor is a simple fraction."""
+    if isinstance(size, int):
+        return math.floor(np.float32(size) * factor)
+    exact = Fraction(float(factor))
+    simple = exact.denominator <= 64 and exact.numerator <= 64
+    return floordiv(size * exact.numerator, exact.denominator) if simple else unknown()
