@@ -42,6 +42,7 @@ from ..dialects.ge.core import REQUIRED, set_names
 from ..dialects.ge.data import Array, value_of, weight_in
 from ..dialects.ge.errors import InputError
 from ..dialects.ge.opaque import OpaqueOp
+from ..dialects.ge.shapes import RankUnknown
 from ..dialects.ge.types import UnknownType, element_of, tensor_type
 from . import wire
 from .attributes import declared_value, plain_value, to_mlir
@@ -272,9 +273,13 @@ class _Importer:
         if any(d.default is REQUIRED and name not in attrs for name, d in cls.decls.items()):
             raise InputError(f"{node.op_type} lacks an attribute that it must have")
         constants = self.operands_of_attributes(cls, made, operands)
+        try:
+            op = cls(*operands, results=[bool(o) for o in outputs], **attrs)
+        except RankUnknown:
+            return None
         for constant in constants:
             block.add_op(constant)
-        return cls(*operands, results=[bool(o) for o in outputs], **attrs)
+        return op
 
     def operands_of_attributes(
         self, cls: type[GeOp], made: dict[str, Any], operands: list[SSAValue | None]
@@ -365,7 +370,7 @@ def _inlined(model: ModelProto) -> ModelProto:
 def _declared_types(model: ModelProto) -> dict[str, Attribute]:
     try:
         model = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except Exception:  # noqa: S110 - it refuses some models that run; then only what they say themselves is known
+    except Exception:
         pass
     types: dict[str, Attribute] = {}
 

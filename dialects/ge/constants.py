@@ -9,6 +9,7 @@ Constants and the files behind them.
 from __future__ import annotations
 
 import math
+from itertools import count
 from typing import Any, Self, cast
 
 from xdsl.dialects.builtin import (
@@ -22,7 +23,15 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import IRDLOperation, ParsePropInAttrDict, irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, HasParent, Pure, SymbolOpInterface, SymbolUserOpInterface
@@ -197,15 +206,17 @@ def constant(array: Array, module: ModuleOp) -> ConstantOp:
     except ValueError:
         pass
     offset = append_to_sidecar(array)
-    size = sidecar_path().stat().st_size
-    for op in weight_files(module):
-        if cast(StringAttr, op.properties["sym_name"]).data == SIDECAR:
+    path, size = str(sidecar_path()), sidecar_path().stat().st_size
+    block, named = module.body.block, list(weight_files(module))
+    for op in named:
+        if cast(StringAttr, op.properties["path"]).data == path:
             op.properties["bytes"] = IntegerAttr(size, i64)
-            break
+            return ConstantOp(weight_in(cast(StringAttr, op.properties["sym_name"]).data, offset), type_)
+    # A module that was read again may name the file of an earlier run so.
+    taken = {cast(StringAttr, op.properties["sym_name"]).data for op in named}
+    symbol = next(s for k in count() if (s := f"{SIDECAR}{k or ''}") not in taken)
+    if block.first_op is None:
+        block.add_op(WeightsOp(symbol, path, size))
     else:
-        block, named = module.body.block, WeightsOp(SIDECAR, str(sidecar_path()), size)
-        if block.first_op is None:
-            block.add_op(named)
-        else:
-            block.insert_op_before(named, block.first_op)
-    return ConstantOp(weight_in(SIDECAR, offset), type_)
+        block.insert_op_before(WeightsOp(symbol, path, size), block.first_op)
+    return ConstantOp(weight_in(symbol, offset), type_)

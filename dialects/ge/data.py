@@ -205,7 +205,8 @@ def array_of(value: Attribute, type_: Attribute, module: ModuleOp | None) -> Arr
                 data = np.array(dense.get_values()).astype(dtype)
             else:
                 data = np.frombuffer(dense.data.data, dtype)
-            return np.broadcast_to(data, shape) if data.size == 1 else data.reshape(shape)
+            # MLIR writes one element for many that are equal.
+            return data.reshape(shape) if data.size == math.prod(shape) else np.broadcast_to(data[0], shape)
         case _:
             raise InputError(f"a constant's value must be dense or one of ge's own forms, got {value.name}")
 

@@ -38,7 +38,7 @@ class FoldIntoWeights(RewritePattern):
     def match_and_rewrite(self, op: BatchNormalizationOp, rewriter: PatternRewriter, /) -> None:
         conv = op.x.owner
         if not isinstance(conv, ConvOp):
-            return
+            return None
         if not conv.y.has_one_use():
             return missed(op, "not folded into the convolution: something else reads what it normalises")
         if conv.data_format != "NCHW":
@@ -48,7 +48,7 @@ class FoldIntoWeights(RewritePattern):
         if not all(isinstance(v.owner, ConstantOp) for v in sources):
             return missed(op, "not folded into the convolution: its weights or parameters are no constants")
         if not is_float(cast(Any, conv.w.type).element_type):
-            return
+            return None
 
         scale, bias, mean, var = (_wide(v) for v in parameters)
         deviation = var + op.epsilon
