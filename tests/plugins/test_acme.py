@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from onnx import TensorProto, helper, load, save
+
 # Intermediates of 51 MB each at a batch of 32, so that a group pays at 32 MB of L2.
 ACTIVATIONS, WEIGHTS = "tensor<32x128x56x56xf32>", "tensor<128x128x1x1xf32>"
 SPELLED_OUT = f"""
@@ -52,3 +54,16 @@ def test_the_op_is_tiled_in_an_l2_group():
 def test_the_pass_is_listed():
     listed = subprocess.run([Path(sys.executable).parent / "ge-opt", "--list-passes"], capture_output=True, text=True)
     assert "acme-swish" in listed.stdout
+
+
+def test_the_converter_runs_the_pass_under_ge_s_kind_of_name(tmp_path: Path):
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 4]) for name in "xy")
+    nodes = [helper.make_node("Sigmoid", ["x"], ["s"]), helper.make_node("Mul", ["s", "x"], ["y"], name="act/Mul")]
+    save(helper.make_model(helper.make_graph(nodes, "g", [x], [y]), ir_version=10), tmp_path / "m.onnx")
+    flags = [f"--model={tmp_path / 'm.onnx'}", f"--output={tmp_path / 'out.onnx'}", "--opt_passes=AcmeSwishPass:1"]
+    subprocess.run([Path(sys.executable).parent / "ge", *flags], check=True, capture_output=True)
+
+    model = load(tmp_path / "out.onnx")
+    [node] = model.graph.node
+    assert (node.domain, node.op_type, node.name) == ("acme", "Swish", "act/Mul")
+    assert {opset.domain for opset in model.opset_import} == {"", "acme"}

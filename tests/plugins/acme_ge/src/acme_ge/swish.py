@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
 
-from gecc.dialects.ge.activation import SigmoidOp
 from gecc.dialects.ge.arithmetic import MulOp
+from gecc.dialects.ge.smooth import SigmoidOp
 
 from .dialect import SwishOp
 
