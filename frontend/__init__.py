@@ -1,7 +1,7 @@
 """
 ONNX in and out.
 
-    model.onnx --wire--> light ModelProto --importer--> ge on tensors --exporter--> light ModelProto --wire--> model.onnx
+    model.onnx --wire--> light ModelProto --importer--> ge on tensors --exporter--> light ModelProto --wire--> m.onnx
 
 Files: wire/ (weights stay in files), importer.py, exporter.py, nodes.py (one op <-> one node), attributes.py and
 values.py (the pieces of both).

@@ -21,7 +21,7 @@ from ..dialects.ge.bodies import FusionOp, YieldOp
 from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.data import INLINE, array_of, find_module, weights_path
-from ..dialects.ge.errors import InputError, text_of
+from ..dialects.ge.errors import InputError, node_name, text_of
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import nbytes, shape_of
 from .nodes import DEFAULT_OPSET, names_of_outputs, node_of
@@ -134,8 +134,8 @@ class GraphExporter:
         if isinstance(op.value, SplatAttr) and nbytes(op.output.type) > SPLAT_AS_DATA and self.opset >= 9:
             shape, one = shape_of(op.output.type), np.asarray(op.array().flat[0]).reshape(1)
             graph.initializer.append(tensor_of_array(i64_vector(shape), self.fresh(f"{name}_shape")))
-            node = NodeProto(op_type="ConstantOfShape", name=text_of(op.attributes.get("onnx.node")) or "", output=[name])
-            node.input.append(graph.initializer[-1].name)
+            made = text_of(op.attributes.get("onnx.node")) or ""
+            node = NodeProto(op_type="ConstantOfShape", name=made, input=[graph.initializer[-1].name], output=[name])
             node.attribute.add(name="value", type=4, t=tensor_of_array(one))
             graph.node.append(node)
         else:
@@ -191,7 +191,8 @@ class _ModelExporter(GraphExporter):
         model.graph.CopyFrom(graph)
         for domain, version in sorted(self.opsets.items()):
             model.opset_import.add(domain=domain, version=version)
-        metadata = {k: text_of(v) or "" for k, v in cast(Any, attrs.get("onnx.metadata", DictionaryAttr({}))).data.items()}
+        told = cast(DictionaryAttr, attrs.get("onnx.metadata", DictionaryAttr({}))).data
+        metadata = {k: text_of(v) or "" for k, v in told.items()}
         producer = text_of(attrs.get("onnx.producer"))
         if producer and not producer.startswith("gecc"):
             metadata["gecc.source_producer"] = producer
@@ -348,7 +349,7 @@ def _refuse_foreign(function: FuncOp, opset: int) -> None:
         if isinstance(op, OpaqueOp) and op.domain is None:
             was, now = (since_version(op.op_type.data, v) for v in (op.version.value.data, opset))
             if was != now:
-                raise InputError(f"{op.op_type.data} is another operator in opset {opset}", node=text_of(op.attributes.get("onnx.node")))
+                raise InputError(f"{op.op_type.data} is another operator in opset {opset}", node=node_name(op))
 
 
 def node_count(model: ModelProto) -> int:

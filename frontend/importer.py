@@ -7,6 +7,7 @@ attributes and operands; else ge.opaque. Constants whose data is large are refer
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -16,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 import onnx
 import onnx.defs
+import onnx.helper
 import onnx.shape_inference
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from xdsl.dialects.builtin import (
@@ -46,7 +48,7 @@ from ..dialects.ge.shapes import RankUnknown
 from ..dialects.ge.types import UnknownType, element_of, tensor_type
 from . import wire
 from .attributes import declared_value, plain_value, to_mlir
-from .values import dims_from_proto, i64_vector, tensor_from_proto, type_from_proto
+from .values import dims_from_proto, i64_vector, tensor_from_proto, type_from_proto, value_info
 
 
 def import_model(source: Path | ModelProto) -> ModuleOp:
@@ -71,6 +73,7 @@ class _Importer:
         self.proto = _inlined(model)
         self.symbols: dict[str, str] = {}
         self.types: dict[str, Attribute] | None = None
+        self.depth = 0
 
     # ------------------------------------------------------------------ the module
 
@@ -238,7 +241,9 @@ class _Importer:
         block = Block(arg_types=[type_from_proto(i.type) for i in graph.input])
         scope = dict(outer)
         scope.update(zip((i.name for i in graph.input), block.args, strict=True))
+        self.depth += 1
         self.fill(block, graph, scope, graph.initializer)
+        self.depth -= 1
         block.add_op(YieldOp(*(_lookup(scope, o.name, "an output") for o in graph.output)))
         return Region(block)
 
@@ -277,6 +282,11 @@ class _Importer:
             op = cls(*operands, results=[bool(o) for o in outputs], **attrs)
         except RankUnknown:
             return None
+        except VerifyException:
+            # A branch that never runs may contradict itself; and where ONNX is content with a node, so are we.
+            if self.depth or self.onnx_accepts(node, domain, operands):
+                return None
+            raise
         for constant in constants:
             block.add_op(constant)
         return op
@@ -331,6 +341,17 @@ class _Importer:
             pure=schema is not None and _deterministic(schema, bool(bodies)),
         )
 
+    def onnx_accepts(self, node: NodeProto, domain: str, operands: Sequence[SSAValue | None]) -> bool:
+        """Whether ONNX's own check of types and shapes takes a node that our constraints refuse."""
+        schema = _schema(node.op_type, domain, self.opsets[domain])
+        types = {n: value_info(n, v.type).type for n, v in zip(node.input, operands, strict=False) if v is not None}
+        imports = [onnx.helper.make_opsetid(d, v) for d, v in self.opsets.items()]
+        try:
+            onnx.shape_inference.infer_node_outputs(cast(Any, schema), node, types, opset_imports=imports)
+        except Exception:
+            return False
+        return True
+
     def version(self, op_type: str, domain: str) -> int:
         """Since which version of its domain the operator has been what it is in this model; 0 if it is unknown."""
         schema = _schema(op_type, domain, self.opsets.get(domain, 0))
@@ -368,10 +389,9 @@ def _inlined(model: ModelProto) -> ModelProto:
 
 
 def _declared_types(model: ModelProto) -> dict[str, Attribute]:
-    try:
+    # It refuses some models that run; then only what they say themselves is known.
+    with contextlib.suppress(Exception):
         model = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except Exception:
-        pass
     types: dict[str, Attribute] = {}
 
     def collect(graph: GraphProto) -> None:

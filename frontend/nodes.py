@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import onnx
 import onnx.defs
+import onnx.helper
 from onnx import AttributeProto, GraphProto, NodeProto
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -51,7 +52,8 @@ def node_of(
             node.attribute.append(AttributeProto(name=name, type=AttributeProto.GRAPH, g=graph_of(body, name)))
         return node
     if not isinstance(op, GeOp) or not op.onnx.type:
-        raise InputError(f"'{op.name}' is no ONNX operator: only modules on tensors can be exported", node=node_name(op))
+        what = f"'{op.name}' is no ONNX operator: only modules on tensors can be exported"
+        raise InputError(what, node=node_name(op))
     check_opset(op, opset)
     return _known(op, name_of, opset)
 
@@ -74,6 +76,12 @@ def since_version(op_type: str, opset: int, domain: str = "") -> int:
         return onnx.defs.get_schema(op_type, opset, domain).since_version
     except onnx.defs.SchemaError:
         return 0
+
+
+@cache
+def attribute_names(op_type: str, opset: int, domain: str = "") -> frozenset[str]:
+    """The attributes that the operator has in `opset`."""
+    return frozenset(onnx.defs.get_schema(op_type, opset, domain).attributes)
 
 
 @cache
@@ -106,8 +114,11 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
     for name, decl in op.decls.items():
         if name in op.properties and not decl.ours:
             attrs.append(proto_of(name, decl.codec.kind, decl.codec.unpack(op.properties[name]), resolve))
-    for name, value in op.implied().items():
-        attrs.append(onnx.helper.make_attribute(name, value))
+    known = attribute_names(op.onnx.type, opset, op.onnx.domain)
+    attrs.extend(onnx.helper.make_attribute(name, value) for name, value in op.implied().items() if name in known)
+    for attr in attrs:
+        if attr.name not in known:
+            raise InputError(f"{op.onnx.type} has no attribute {attr.name} in opset {opset}", node=node_name(op))
     node.attribute.extend(sorted(attrs, key=lambda a: a.name))
     return node
 

@@ -21,6 +21,7 @@ from ..frontend.exporter import GraphExporter
 from ..frontend.nodes import node_of
 from .meanings import MEANINGS
 
+
 def evaluate(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, Any] | None = None) -> list[Any]:
     """
     The results of one op.

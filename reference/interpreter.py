@@ -148,15 +148,14 @@ def _memref(op: Operation, operands: Sequence[Array]) -> Sequence[Any]:
     """The ops of the memref dialect that bufferization uses."""
     match op.name:
         case "memref.subview":
-            static: dict[str, tuple[int, ...]] = {
-                name: cast(Any, op.properties[f"static_{name}"]).get_values() for name in ("offsets", "sizes", "strides")
-            }
+            names = ("offsets", "sizes", "strides")
+            static: dict[str, Sequence[int]] = {n: cast(Any, op.properties[f"static_{n}"]).get_values() for n in names}
             moving = iter(int(x) for x in operands[1:])
 
             def numbers(values: Sequence[int]) -> list[int]:
                 return [next(moving) if v == -(2**63) else v for v in values]
 
-            offsets, sizes, strides = (numbers(static[n]) for n in ("offsets", "sizes", "strides"))
+            offsets, sizes, strides = (numbers(static[n]) for n in names)
             index = tuple(
                 slice(o, o + (n - 1) * s + 1, s) if n else slice(o, o)
                 for o, n, s in zip(offsets, sizes, strides, strict=True)

@@ -118,7 +118,7 @@ class _Data(IRDLOperation):
             case WeightAttr() | SplatAttr() | RawAttr() | StringsAttr():
                 pass
             case _:
-                fail(self, f"the value must be dense or one of #ge.splat, .bytes, .strings, .weight, got {self.value} (C3)")
+                fail(self, f"the value must be dense, #ge.splat, .bytes, .strings or .weight, got {self.value} (C3)")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -199,7 +199,7 @@ class MappedOp(_Data):
 
 
 def constant(array: Array, module: ModuleOp) -> ConstantOp:
-    """A constant with the data of `array`: in the text where it is small or one element repeated, else in the sidecar."""
+    """A constant with the data of `array`: in the text where it is small or one element repeated, else in a file."""
     type_ = tensor_type(element_of(array.dtype).type, array.shape)
     try:
         return ConstantOp(value_of(array), type_)

@@ -82,7 +82,7 @@ class OnnxName:
 
     type: str
     since: int = 1
-    attributes_before: dict[int, dict[str, str]] = field(default_factory=lambda: {})
+    attributes_before: dict[int, dict[str, str]] = field(default_factory=dict[int, dict[str, str]])
     implied: tuple[str, ...] = ()
     domain: str = ""
 
@@ -216,7 +216,8 @@ class AttributeDecl:
 
 
 def ints(default: Sequence[int] | None = REQUIRED) -> tuple[int, ...]:
-    return cast(Any, AttributeDecl(INTS, tuple(default) if default is not None and default is not REQUIRED else default))
+    given = default is not None and default is not REQUIRED
+    return cast(Any, AttributeDecl(INTS, tuple(default) if given else default))
 
 
 def opt_ints() -> tuple[int, ...] | None:

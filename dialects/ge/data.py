@@ -55,7 +55,7 @@ def value_of(array: Array) -> Attribute:
         return StringsAttr(strings(str(x) for x in array.ravel()))
     raw = raw_bytes(array) if array.size <= 1 or element.bits < 8 else None
     if raw is None:
-        first = array.ravel()[:1].tobytes() if array.flags.c_contiguous else np.ascontiguousarray(array.flat[0]).tobytes()
+        first = np.asarray(array.flat[0]).tobytes()
         if _all_same(array, first):
             return _splat(first, element)
         raw = raw_bytes(array) if array.nbytes <= INLINE else None

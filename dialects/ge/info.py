@@ -105,7 +105,8 @@ def same_element(op: Operation, code: str, *infos: Info | None) -> Attribute:
     there = [i.element for i in infos if i is not None]
     for element in there[1:]:
         if element != there[0]:
-            fail(op, f"operands must have one element type, got {' and '.join(dict.fromkeys(map(str, there)))} ({code})")
+            got = " and ".join(dict.fromkeys(map(str, there)))
+            fail(op, f"operands must have one element type, got {got} ({code})")
     return there[0]
 
 

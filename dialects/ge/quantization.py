@@ -61,7 +61,8 @@ class Scaled(PureOp, Tiles, Work):
                 fail(self, f"the scale must be one number or have the shape {shape}, got {scale.type} (C2)")
             for k, d in [(at, scale.dims[0])] if kind == "axis" else enumerate(scale.dims):
                 dims[k] = dims[k] if kind == "block" and k == at else either(dims[k], d)
-        if zero is not None and (zero.rank != scale.rank or not all(map(same_dim, zero.dims, scale.dims))):
+        one_each = zero is not None and zero.count == scale.count == 1
+        if zero is not None and not one_each and (zero.rank != scale.rank or not all(map(same_dim, zero.dims, scale.dims))):
             fail(self, f"the zero point must have the scale's shape, got {zero.type} for {scale.type} (C3)")
         return dims
 
