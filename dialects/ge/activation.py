@@ -5,12 +5,11 @@ outside of training. smooth.py has the rest.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar
 
 from .core import OnnxName, ge_op, operand, opt_integer, opt_operand, real, result
-from .dims import Dim, choose
-from .elementwise import FloatUnary, Pointwise, Unary, clipped
+from .dims import Dim
+from .elementwise import FloatUnary, Pointwise, Unary, clipped, larger, smaller
 from .errors import fail
 from .info import Info, either, same_dim, same_element
 from .interfaces import View
@@ -38,7 +37,7 @@ class ReluOp(Unary):
         return m.maximum(x[0], 0)
 
     def of_dims(self, *x: Any) -> Dim:
-        return choose("max", x[0], 0)
+        return larger(x[0], 0)
 
 
 @ge_op
@@ -220,7 +219,7 @@ class ClipOp(Pointwise):
         return self._bounded(m.maximum, m.minimum, x)
 
     def of_dims(self, *x: Any) -> Dim:
-        return self._bounded(partial(choose, "max"), partial(choose, "min"), x)
+        return self._bounded(larger, smaller, x)
 
 
 @ge_op

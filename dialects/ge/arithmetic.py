@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, ClassVar
 
 from .core import OnnxName, ge_op, integer, operand, result, var_operands
-from .dims import Dim, Expr, choose, floordiv, is_size, unknown
-from .elementwise import Arithmetic, Binary, Pointwise
+from .dims import Dim, Expr, floordiv, is_size, unknown
+from .elementwise import Arithmetic, Binary, Pointwise, larger, smaller
 from .errors import fail
 from .info import Info, broadcast, same_element
 from .types import element_of, is_float, is_integer
@@ -233,7 +233,7 @@ class MinOp(Variadic):
         return reduce(m.minimum, x)
 
     def of_dims(self, *x: Any) -> Dim:
-        return reduce(partial(choose, "min"), x)
+        return reduce(smaller, x)
 
 
 @ge_op
@@ -257,7 +257,7 @@ class MaxOp(Variadic):
         return reduce(m.maximum, x)
 
     def of_dims(self, *x: Any) -> Dim:
-        return reduce(partial(choose, "max"), x)
+        return reduce(larger, x)
 
 
 @ge_op

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute
 
 from .core import PureOp, operand, result
 from .data import Array
-from .dims import Dim, Expr, is_size, unknown
+from .dims import Dim, Expr, choose, is_size, unknown
 from .errors import fail
 from .info import Info, broadcast, same_element
 from .interfaces import Elementwise
@@ -157,6 +157,16 @@ class Arithmetic(Binary):
 def is_positive(dim: Dim) -> bool:
     """Whether `dim` is surely one or more."""
     return is_size(dim - 1)
+
+
+def larger(a: Any, b: Any) -> Dim:
+    """The larger of two dims."""
+    return a if is_size(a - b) else b if is_size(b - a) else choose("max", a, b)
+
+
+def smaller(a: Any, b: Any) -> Dim:
+    """The smaller of two dims."""
+    return a if is_size(b - a) else b if is_size(a - b) else choose("min", a, b)
 
 
 def clipped(m: Any, x: Any, low: Any, high: Any) -> Any:
