@@ -9,6 +9,7 @@ Within one tile of each the distance is the same for all of t: a tensor is cut i
 
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from .footprint import Footprint, Item
 
@@ -28,76 +29,155 @@ def _positions(tiles_before: int, tiles_after: int) -> tuple[tuple[int, int, flo
     return tuple((int(x * tiles_before), int(x * tiles_after), share) for x, share in stretches)
 
 
-def missing_share(
-    h: Footprint, t: int, g: Footprint, wanted: int, between: dict[int, int], fixed: int, limit: float
-) -> float:
-    """The share of positions x of t for which the bytes touched between h's last and g's first touch exceed `limit`."""
+class Between:
+    """
+    Distinct bytes of groups that ran one after the other.
+
+    placed, arena_bytes   tensors in the arena, and its size: together they never touch more bytes than that
+    """
+
+    def __init__(self, placed: frozenset[int], arena_bytes: int):
+        self.items: dict[int, int] = {}
+        self.placed = placed
+        self.arena_bytes = arena_bytes
+        self.in_arena = self.elsewhere = 0
+
+    def add(self, shape: Footprint) -> None:
+        for t, item in shape.items.items():
+            more = item.bytes - self.items.get(t, 0)
+            if more <= 0:
+                continue
+            self.items[t] = item.bytes
+            if t in self.placed:
+                self.in_arena += more
+            else:
+                self.elsewhere += more
+
+    @property
+    def bytes(self) -> int:
+        return self.elsewhere + min(self.in_arena, self.arena_bytes)
+
+
+def missing_share(h: Footprint, t: int, between: Between, limit: float, g: Footprint | None, wanted: int) -> float:
+    """
+    The share of t that misses: positions for which more than `limit` bytes are touched from h's last touch of it to
+    g's first of `wanted` (t itself, or the tensor that overwrites it).
+
+    g      the next group; None: the end, nothing more is touched
+    cost   the items of both groups, and then up to the tiles of both
+    """
     mine = h.items[t]
-    after = mine.last
-    goal = g.items.get(wanted)
-    until = goal.first if goal is not None else 0
-    last_h = h.tiles - 1
+    next_items = g.items if g is not None else {}
+    goal = next_items.get(wanted)
+    frame = _Frame(h.tiles, mine.last, g.tiles if g is not None else 1, goal.first if goal is not None else 0)
 
-    # Bytes touched by h in tiles after x's (streams), in x's own tile after t, and whole items; the same before g's t.
-    stream_h = tail_h = whole_h = whole_tail_h = 0.0
-    stream_g = head_g = whole_g = whole_head_g = 0.0
-    shared: list[tuple[Item, Item]] = []
+    elsewhere, arena = _Touched(between.elsewhere), _Touched(between.in_arena)
     for u, item in h.items.items():
-        if u in between or u == t:
-            continue
-        other = g.items.get(u)
-        if other is not None:
-            shared.append((item, other))
-        elif item.batched:
-            stream_h += item.bytes
-            tail_h += item.bytes if item.last > after else 0
-        else:
-            whole_h += item.bytes
-            whole_tail_h += item.bytes if item.last > after else 0
-    for u, item in g.items.items():
-        if u in between or u in h.items or u in (t, wanted):
-            continue
-        if item.batched:
-            stream_g += item.bytes
-            head_g += item.bytes if item.first < until else 0
-        else:
-            whole_g += item.bytes
-            whole_head_g += item.bytes if item.first < until else 0
+        side = arena if u in between.placed else elsewhere
+        if u == t and (g is not None or not item.batched):
+            side.fixed += item.bytes  # what h touches of t after x, and g before it, is all of t
+        elif u not in between.items:
+            side.add_h(item, next_items.get(u), frame)
+    for u, item in next_items.items():
+        if u not in between.items and u not in h.items and u != wanted:
+            (arena if u in between.placed else elsewhere).add_g(item, frame)
 
-    own = mine.bytes + fixed
-    most = own + stream_h + whole_h + stream_g + whole_g + sum(max(a.bytes, b.bytes) for a, b in shared)
-    if most <= limit:
+    if elsewhere.most() + min(arena.most(), between.arena_bytes) <= limit:
         return 0.0
-    if own > limit:
+    if elsewhere.fixed + min(arena.fixed, between.arena_bytes) > limit:
         return 1.0
 
-    if not mine.batched:
-        stretches: tuple[tuple[int, int, float], ...] = ((last_h, 0, 1.0),)
-    elif goal is not None and not goal.batched:
-        stretches = tuple((kh, 0, share) for kh, _, share in _positions(h.tiles, h.tiles))
-    else:
-        stretches = _positions(h.tiles, g.tiles)
-
     missed = 0.0
-    for kh, kg, share in stretches:
-        rest, done = (last_h - kh) / h.tiles, kg / g.tiles
-        distance = own + stream_h * rest + tail_h / h.tiles + stream_g * done + head_g / g.tiles
-        distance += whole_h if kh < last_h else whole_tail_h
-        distance += whole_g if kg > 0 else whole_head_g
-        for a, b in shared:
-            if distance > limit:
-                break
-            distance += _union(a, b, after, until, rest, done, h.tiles, g.tiles)
+    for kh, kg, share in _stretches(frame, mine, goal):
+        distance = elsewhere.at(kh, kg, frame)
+        if arena.fixed:
+            distance += min(arena.at(kh, kg, frame), between.arena_bytes)
         if distance > limit:
             missed += share
     return missed
 
 
-def _union(a: Item, b: Item, after: int, until: int, rest: float, done: float, th: int, tg: int) -> float:
-    """Bytes of one tensor that h touches after position x (item a) or g before it (item b)."""
+class _Frame(NamedTuple):
+    """Tiles of both groups, and when in a tile h touches the tensor last and g touches it first."""
+
+    tiles_h: int
+    last: int
+    tiles_g: int
+    first: int
+
+
+class _Touched:
+    """Bytes that h touches after a position, and g before it: what is fixed, and sums of what moves with it."""
+
+    __slots__ = ("fixed", "head_g", "shared", "stream_g", "stream_h", "tail_h", "whole_g", "whole_h", "whole_head_g",
+                 "whole_tail_h")  # fmt: skip
+
+    def __init__(self, fixed: float):
+        self.fixed = fixed
+        # Streams and whole items of h; of these, what h touches in a tile after the tensor.
+        self.stream_h = self.tail_h = self.whole_h = self.whole_tail_h = 0.0
+        # Streams and whole items of g; of these, what g touches in a tile before the tensor.
+        self.stream_g = self.head_g = self.whole_g = self.whole_head_g = 0.0
+        self.shared: list[tuple[Item, Item]] = []
+
+    def add_h(self, item: Item, other: Item | None, frame: _Frame) -> None:
+        if other is not None:
+            self.shared.append((item, other))
+        elif item.batched:
+            self.stream_h += item.bytes
+            self.tail_h += item.bytes if item.last > frame.last else 0
+        else:
+            self.whole_h += item.bytes
+            self.whole_tail_h += item.bytes if item.last > frame.last else 0
+
+    def add_g(self, item: Item, frame: _Frame) -> None:
+        if item.batched:
+            self.stream_g += item.bytes
+            self.head_g += item.bytes if item.first < frame.first else 0
+        else:
+            self.whole_g += item.bytes
+            self.whole_head_g += item.bytes if item.first < frame.first else 0
+
+    def most(self) -> float:
+        both = sum(max(a.bytes, b.bytes) for a, b in self.shared)
+        return self.fixed + self.stream_h + self.whole_h + self.stream_g + self.whole_g + both
+
+    def at(self, kh: int, kg: int, frame: _Frame) -> float:
+        """Bytes for a position in tile kh of h and tile kg of g."""
+        rest, done = (frame.tiles_h - 1 - kh) / frame.tiles_h, kg / frame.tiles_g
+        moving = self.stream_h * rest + self.tail_h / frame.tiles_h + self.stream_g * done + self.head_g / frame.tiles_g
+        moving += self.whole_h if rest else self.whole_tail_h
+        moving += self.whole_g if kg else self.whole_head_g
+        return self.fixed + moving + sum(_union(a, b, rest, done, frame) for a, b in self.shared)
+
+
+def _union(a: Item, b: Item, rest: float, done: float, frame: _Frame) -> float:
+    """Bytes of one tensor that h touches after the position (item a) or g before it (item b)."""
+    tail, head = a.last > frame.last, b.first < frame.first
     if a.batched:
-        suffix = rest + (1 / th if a.last > after else 0)
-        prefix = done + (1 / tg if b.first < until else 0)
+        suffix = rest + (1 / frame.tiles_h if tail else 0)
+        prefix = done + (1 / frame.tiles_g if head else 0)
         return a.bytes * min(1.0, suffix + prefix)
-    touched = rest > 0 or a.last > after or done > 0 or b.first < until
-    return max(a.bytes, b.bytes) if touched else 0
+    later = a.bytes if rest or tail else 0
+    earlier = b.bytes if done or head else 0
+    return max(later, earlier)  # the scratch buffer of one group may be larger than that of the other
+
+
+def _stretches(frame: _Frame, mine: Item, goal: Item | None) -> tuple[tuple[int, int, float], ...]:
+    if not mine.batched:
+        return ((frame.tiles_h - 1, 0, 1.0),)
+    if goal is not None and not goal.batched:
+        return tuple((kh, 0, share) for kh, _, share in _positions(frame.tiles_h, frame.tiles_h))
+    return _positions(frame.tiles_h, frame.tiles_g)
+
+
+@cache
+def _positions(tiles_before: int, tiles_after: int) -> tuple[tuple[int, int, float], ...]:
+    """(tile before, tile after, share) of stretches of a tensor that lie in one tile of each."""
+    if max(tiles_before, tiles_after) > POSITIONS:
+        middles = [(n + 0.5) / POSITIONS for n in range(POSITIONS)]
+        return tuple((int(x * tiles_before), int(x * tiles_after), 1 / POSITIONS) for x in middles)
+
+    cuts = sorted({k / tiles_before for k in range(tiles_before)} | {k / tiles_after for k in range(tiles_after)} | {1})
+    stretches = [((a + b) / 2, b - a) for a, b in pairwise(cuts)]
+    return tuple((int(x * tiles_before), int(x * tiles_after), share) for x, share in stretches)

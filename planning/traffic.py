@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from .distance import missing_share
+from .distance import Between, missing_share
 from .footprint import SCRATCH, Body, Footprint, body_of, footprint
 from .judge import CacheKind
 from .piece import Group, Piece, Plan
@@ -112,6 +112,7 @@ class Model:
         self.piece = piece
         self.machine = machine
         self.capacity = machine.l2_bytes
+        self.limit = SAFE * machine.l2_bytes
         self.writes_back_dead = machine.cache != "hints"
         self.allocates = machine.cache == "write-allocate"
         self.knows_time = machine.memory_bytes_per_s is not None and machine.peak_flops is not None
@@ -195,7 +196,8 @@ class Model:
             if seen is None:
                 continue
             at, stored = seen
-            missed = self._miss(state, at, dead, shape, t)
+            # Who died in this very group is still there.
+            missed = self._miss(state, at, dead, shape, t) if at <= state.depth else 0.0
             lost += max(0.0, missed - stored) * size
             fetched -= (1 - missed) * size
             if t == self._heirs.last[dead]:
@@ -226,24 +228,19 @@ class Model:
             return state
 
         written = state.written
-        scratch_at = state.touched[SCRATCH][0] if SCRATCH in state.touched else None
-        between = 0
-        known: set[int] = set()
+        scratch_at = state.touched[SCRATCH][0] if SCRATCH in state.touched else -1
+        between = self._nothing_between()
         for s in _back_to(state, -1):
             assert s.shape is not None
-            for t, dirty in s.buried:
-                if between + self.piece.tensors[t].bytes <= self.capacity:
-                    written -= dirty
-            if s.depth == scratch_at:
-                scratch_at = None
-            between += sum(item.bytes for t, item in s.shape.items.items() if t not in known)
-            known.update(s.shape.items)
-            if between > self.capacity:
+            gone = between.bytes > self.limit
+            if gone and s.depth < scratch_at:
                 break
-        if scratch_at is not None:
-            left = _state_at(state, scratch_at).shape
-            assert left is not None
-            written += left.scratch
+            for t, dirty in s.buried if not gone else ():
+                written -= dirty * (1 - missing_share(s.shape, t, between, self.limit, None, t))
+            if s.depth == scratch_at:
+                missed = 1.0 if gone else missing_share(s.shape, SCRATCH, between, self.limit, None, SCRATCH)
+                written += missed * s.shape.scratch
+            between.add(s.shape)
         return replace(state, written=written)
 
     def evaluate(self, plan: Plan) -> Traffic:
@@ -314,22 +311,19 @@ class Model:
         The share of t, last touched by the group at depth `at`, that has left the cache when `shape`, the next group,
         touches `wanted`: t itself, or the tensor that overwrites it.
         """
-        limit = SAFE * self.capacity
-        between: dict[int, int] = {}
-        fixed = 0
+        between = self._nothing_between()
         for s in _back_to(state, at):
             assert s.shape is not None
-            for u, item in s.shape.items.items():
-                known = between.get(u, 0)
-                if item.bytes > known:
-                    fixed += item.bytes - known
-                    between[u] = item.bytes
-            if fixed > limit:
+            between.add(s.shape)
+            if between.bytes > self.limit:
                 return 1.0
 
         before = _state_at(state, at).shape
         assert before is not None
-        return missing_share(before, t, shape, wanted, between, fixed, limit)
+        return missing_share(before, t, between, self.limit, shape, wanted)
+
+    def _nothing_between(self) -> Between:
+        return Between(self._heirs.placed, self._heirs.arena_bytes)
 
 
 @dataclass(frozen=True)
@@ -340,15 +334,19 @@ class _Heirs:
     before    tensor -> (dead tensor, bytes of it that are overwritten)
     claimed   dead tensor -> bytes of it that somebody overwrites
     last      dead tensor -> the last that overwrites a part of it
+    placed    tensors that have an address in the arena, of `arena_bytes`
     """
 
     before: dict[int, list[tuple[int, int]]]
     claimed: dict[int, int]
     last: dict[int, int]
+    placed: frozenset[int]
+    arena_bytes: int
 
 
 def _heirs(piece: Piece) -> _Heirs:
-    heirs = _Heirs({}, {}, {})
+    ends = {t: x.address + x.bytes for t, x in enumerate(piece.tensors) if x.address is not None}
+    heirs = _Heirs({}, {}, {}, frozenset(ends), max(ends.values(), default=0))
     owners: list[tuple[int, int, int]] = []  # disjoint (start, end, tensor): who wrote these addresses last
     for op in piece.ops:
         for t in op.writes:

@@ -113,8 +113,10 @@ def part(array: np.ndarray, box: Box) -> np.ndarray:
 
 def compare(found: np.ndarray, expected: np.ndarray, close: float, where: str) -> None:
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype), where
-    if not close:
-        assert found.tobytes() == expected.tobytes(), f"{where}\n{found}\n{expected}"
-    elif found.size:
-        wide = [np.asarray(a, np.float64) for a in (found, expected)]
-        assert np.abs(wide[0] - wide[1]).max() <= close * np.abs(wide[1]).max(), f"{where}\n{found}\n{expected}"
+    if close and found.size:
+        exact, wide = (np.asarray(a, np.float64) for a in (expected, found))
+        same = np.abs(wide - exact).max() <= close * np.abs(exact).max()
+    else:
+        same = found.tobytes() == expected.tobytes()
+    if not same:
+        pytest.fail(f"{where}\n{found.ravel()[:20]}\nmust be\n{expected.ravel()[:20]}")

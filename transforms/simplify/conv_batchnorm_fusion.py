@@ -43,7 +43,7 @@ class FoldIntoWeights(RewritePattern):
             return missed(op, "not folded into the convolution: something else reads what it normalises")
         if conv.data_format != "NCHW":
             return missed(op, "not folded into the convolution: it has its channels last")
-        parameters = [op.scale, op.b, op.input_mean, op.input_var]
+        parameters = [op.scale, op.b, op.mean, op.var]
         sources = [conv.w, *([conv.b] if conv.b is not None else []), *parameters]
         if not all(isinstance(v.owner, ConstantOp) for v in sources):
             return missed(op, "not folded into the convolution: its weights or parameters are no constants")
