@@ -32,7 +32,7 @@ class Scaled(PureOp, Tiles, Work):
     C1  axis counts an axis of x, except where there is but one number or one axis
     C2  the scale is one number, a vector of dim(x, axis) or, with block_size, of the shape of x apart from
         ceil(dim / block_size) along axis
-    C3  the zero point has the scale's shape
+    C3  the zero point has the scale's shape, or is one number as well
     """
 
     axis = integer(1)
@@ -50,6 +50,8 @@ class Scaled(PureOp, Tiles, Work):
 
     def scaled_dims(self, x: Info, scale: Info, zero: Info | None) -> list[Dim]:
         """Dims of the result: those of x, with what the scale says of them."""
+        if self.block_size < 0:
+            fail(self, f"block_size must not be negative, got {self.block_size} (C2)")
         dims = list(x.dims)
         kind = self.granularity(scale.dims)
         if kind != "tensor":
@@ -57,12 +59,13 @@ class Scaled(PureOp, Tiles, Work):
             shape = [dims[at]] if kind == "axis" else list(dims)
             if kind == "block":
                 shape[at] = ceildiv(dims[at], self.block_size)
-            if self.block_size < 0 or len(shape) != scale.rank or not all(map(same_dim, shape, scale.dims)):
+            if len(shape) != scale.rank or not all(map(same_dim, shape, scale.dims)):
                 fail(self, f"the scale must be one number or have the shape {shape}, got {scale.type} (C2)")
             for k, d in [(at, scale.dims[0])] if kind == "axis" else enumerate(scale.dims):
                 dims[k] = dims[k] if kind == "block" and k == at else either(dims[k], d)
-        one_each = zero is not None and zero.count == scale.count == 1
-        if zero is not None and not one_each and (zero.rank != scale.rank or not all(map(same_dim, zero.dims, scale.dims))):
+        if zero is None or (kind == "tensor" and self.granularity(zero.dims) == "tensor"):
+            return dims
+        if zero.rank != scale.rank or not all(map(same_dim, zero.dims, scale.dims)):
             fail(self, f"the zero point must have the scale's shape, got {zero.type} for {scale.type} (C3)")
         return dims
 
@@ -74,16 +77,16 @@ class Scaled(PureOp, Tiles, Work):
         return tuple(words)
 
     def operand_tiles(self, tile: Box) -> list[Box]:
-        scale = self.operands[1]
-        match self.granularity(shape_of(scale.type)):
-            case "tensor":
-                box = whole(scale)
-            case "axis":
-                box = (tile[self.along(len(tile))],)
-            case _:
-                at = self.along(len(tile))
-                box = (*tile[:at], whole(scale)[at], *tile[at + 1 :])
-        return [tile, *(box for _ in self.operands[1:])]
+        parameters = self.operands[1:]
+        kind = self.granularity(shape_of(parameters[0].type))
+        at = 0 if kind == "tensor" else self.along(len(tile))
+
+        def box(value: SSAValue) -> Box:
+            if kind == "tensor":
+                return whole(value)
+            return (tile[at],) if kind == "axis" else (*tile[:at], whole(value)[at], *tile[at + 1 :])
+
+        return [tile, *map(box, parameters)]
 
     def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
         return on_operands(self, operands)
@@ -101,7 +104,7 @@ class QuantizeLinearOp(Scaled):
     C1  axis counts an axis of x, except where there is but one number or one axis
     C2  the scale is one number, a vector of dim(x, axis) or, with block_size, of the shape of x apart from
         ceil(dim / block_size) along axis
-    C3  the zero point has the scale's shape
+    C3  the zero point has the scale's shape, or is one number as well
     C4  output_dtype is the zero point's type, where both are given
 
         %y = ge.quantize_linear %x, %s, %z : tensor<?x64xf32>, tensor<f32>, tensor<i8> -> tensor<?x64xi8>
@@ -136,7 +139,7 @@ class DequantizeLinearOp(Scaled):
     C1  axis counts an axis of x, except where there is but one number or one axis
     C2  the scale is one number, a vector of dim(x, axis) or, with block_size, of the shape of x apart from
         ceil(dim / block_size) along axis
-    C3  the zero point has the scale's shape
+    C3  the zero point has the scale's shape, or is one number as well
     C4  x and the zero point have one element type
 
         %y = ge.dequantize_linear %x, %s, %z : tensor<?x64xi8>, tensor<f32>, tensor<i8> -> tensor<?x64xf32>

@@ -38,10 +38,10 @@ def test_text(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("%y = ge.add %a, %b : tensor<4xf32>, tensor<4xf16> -> tensor<4xf32>", r"one element type, got f32 and f16 \(C1\)"),
+        ("%y = ge.add %a, %b : tensor<4xf32>, tensor<4xf16> -> tensor<4xf32>", r"type, got f32 and f16 \(C1\)"),
         ("%y = ge.add %a, %b : tensor<4xf32>, tensor<3xf32> -> tensor<4xf32>", r"to broadcast, got 4 and 3 \(C2\)"),
-        ("%y = ge.mod %a, %b fmod 2 : tensor<4xf32>, tensor<f32> -> tensor<4xf32>", r"fmod must be 0 or 1, got 2 \(C3\)"),
-        ("%y = ge.pow %a, %b : tensor<4xf32>, tensor<i1> -> tensor<4xf32>", r"must have numbers, got tensor<i1> \(C1\)"),
+        ("%y = ge.mod %a, %b fmod 2 : tensor<4xf32>, tensor<f32> -> tensor<4xf32>", r"must be 0 or 1, got 2 \(C3\)"),
+        ("%y = ge.pow %a, %b : tensor<4xf32>, tensor<i1> -> tensor<4xf32>", r"have numbers, got tensor<i1> \(C1\)"),
         ("%y = ge.pow %a, %b : tensor<4xf32>, tensor<3xi64> -> tensor<4xf32>", r"to broadcast.*\(C2\)"),
         ('%y = "ge.max"() : () -> tensor<4xf32>', r"at least one operand.*\(C1\)"),
         ("%y = ge.max %a, %b : tensor<4xf32>, tensor<4xf16> -> tensor<4xf32>", r"one element type.*\(C1\)"),
