@@ -77,19 +77,38 @@ class ConvTransposeOp(Windowed, Tiles, Contraction):
         if self.output_shape:
             return list(self.output_shape)
         count = len(sizes)
-        strides, dilations = self.steps(count)
         if self.auto_pad.startswith("SAME"):
-            return [size * stride for size, stride in zip(sizes, strides, strict=True)]
+            return [size * stride for size, stride in zip(sizes, self.steps(count)[0], strict=True)]
         pads = self.pads if self.pads and self.auto_pad == "NOTSET" else (0,) * (2 * count)
-        more = self.output_padding or (0,) * count
         out: list[Dim] = []
-        for k, size in enumerate(sizes):
-            extent = (kernel[k] - 1) * dilations[k] + 1
-            dim = unknown() if kernel[k] < 0 else (size - 1) * strides[k] + more[k] + extent - pads[k] - pads[count + k]
+        for k, full in enumerate(self._spread(sizes, kernel)):
+            dim = full - pads[k] - pads[count + k]
             if isinstance(dim, int) and dim < 0:
                 fail(self, f"pads must leave something of axis {k}, got {dim} elements (C9)")
             out.append(dim)
         return out
+
+    def _spread(self, sizes: Sequence[Dim], kernel: Sequence[int]) -> list[Dim]:
+        """Dims of the result before anything is cut off."""
+        strides, dilations = self.steps(len(sizes))
+        more = self.output_padding or (0,) * len(sizes)
+        return [
+            unknown() if k < 0 else (size - 1) * s + m + (k - 1) * d + 1
+            for size, k, s, m, d in zip(sizes, kernel, strides, more, dilations, strict=True)
+        ]
+
+    def cuts(self, sizes: Sequence[int], kernel: Sequence[int]) -> list[tuple[int, int]]:
+        """For each spatial axis, how many elements are cut off before the result, and the result's size."""
+        found: list[tuple[int, int]] = []
+        for k, (full, dim) in enumerate(zip(self._spread(sizes, kernel), self._spatial(sizes, kernel), strict=True)):
+            assert isinstance(full, int)
+            assert isinstance(dim, int)
+            total = max(full - dim, 0)
+            before = total // 2 if self.auto_pad == "SAME_UPPER" else total - total // 2
+            if self.auto_pad in ("NOTSET", "VALID") and not self.output_shape:
+                before = self.pads[k] if self.pads and self.auto_pad == "NOTSET" else 0
+            found.append((before, dim))
+        return found
 
     def loops(self) -> tuple[str, ...]:
         # Several windows meet in one element of the result, so spatial axes are not cut.
