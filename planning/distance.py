@@ -17,18 +17,6 @@ from .footprint import Footprint, Item
 POSITIONS = 64
 
 
-@cache
-def _positions(tiles_before: int, tiles_after: int) -> tuple[tuple[int, int, float], ...]:
-    """(tile before, tile after, share) of stretches of a tensor that lie in one tile of each."""
-    if max(tiles_before, tiles_after) > POSITIONS:
-        middles = [(n + 0.5) / POSITIONS for n in range(POSITIONS)]
-        return tuple((int(x * tiles_before), int(x * tiles_after), 1 / POSITIONS) for x in middles)
-
-    cuts = sorted({k / tiles_before for k in range(tiles_before)} | {k / tiles_after for k in range(tiles_after)} | {1})
-    stretches = [((a + b) / 2, b - a) for a, b in pairwise(cuts)]
-    return tuple((int(x * tiles_before), int(x * tiles_after), share) for x, share in stretches)
-
-
 class Between:
     """
     Distinct bytes of groups that ran one after the other.

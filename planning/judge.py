@@ -103,8 +103,8 @@ def judge(
                         written += width[victim]
                         dirty[victim] = 0
                         in_memory[victim] = 1
-        if write:
-            dirty[first_page:stop_page] = b"\1" * (stop_page - first_page)
+            if write:
+                dirty[p] = 1
         if last and kind == "hints":
             # A page is dead once its end is: slices come in order.
             dead = stop_page if part_last < 0 else stop_page - 1

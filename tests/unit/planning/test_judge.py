@@ -1,0 +1,134 @@
+"""The judge: small streams by hand, and random ones before a cache that is too simple to be wrong."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gecc.planning import Access, CacheKind, Replayed, judge
+
+PAGE = 4096
+
+
+def read(buffer: int, offset: int, size: int, *, last: bool = False) -> Access:
+    return Access(buffer, offset, size, False, last)
+
+
+def write(buffer: int, offset: int, size: int, *, last: bool = False) -> Access:
+    return Access(buffer, offset, size, True, last)
+
+
+def test_what_fits_is_read_once():
+    assert judge([read(0, 0, 8192)] * 3, [8192], [], 8192, "plain") == Replayed(8192, 0)
+
+
+def test_a_cycle_longer_than_the_cache_always_misses():
+    # LRU knows no half-way: three pages in turn through two.
+    assert judge([read(0, 0, 3 * PAGE)] * 4, [3 * PAGE], [], 2 * PAGE, "plain") == Replayed(12 * PAGE, 0)
+
+
+def test_a_whole_page_is_written_without_a_read():
+    assert judge([write(0, 0, PAGE)], [PAGE], [0], PAGE, "plain") == Replayed(0, PAGE)
+
+
+def test_a_tail_counts_its_own_bytes():
+    assert judge([read(0, 0, 5000)], [5000], [], 8 * PAGE, "plain") == Replayed(5000, 0)
+
+
+def test_dirty_pages_of_no_output_are_dropped_at_the_end():
+    assert judge([write(0, 0, PAGE)], [PAGE], [], PAGE, "plain") == Replayed(0, 0)
+
+
+def test_dead_data_is_written_back_without_hints_only():
+    trace = [write(0, 0, PAGE), read(0, 0, PAGE, last=True), read(1, 0, PAGE)]
+    assert judge(trace, [PAGE, PAGE], [], PAGE, "plain") == Replayed(PAGE, PAGE)
+    assert judge(trace, [PAGE, PAGE], [], PAGE, "hints") == Replayed(PAGE, 0)
+
+
+def test_a_hint_ends_no_page_that_has_live_bytes():
+    # The first half of the page is dead, the second is not: it is written back when page 1 comes.
+    trace = [write(0, 0, PAGE), read(0, 0, PAGE // 2, last=True), read(1, 0, PAGE)]
+    assert judge(trace, [PAGE, PAGE], [], PAGE, "hints") == Replayed(PAGE, PAGE)
+
+
+def test_write_allocate_reads_what_it_writes():
+    assert judge([write(0, 0, PAGE)], [PAGE], [0], PAGE, "write-allocate") == Replayed(PAGE, PAGE)
+    assert judge([write(0, 0, PAGE)] * 2, [PAGE], [0], PAGE, "write-allocate") == Replayed(PAGE, PAGE)
+
+
+def test_a_part_of_a_page_that_went_to_memory_is_fetched():
+    trace = [write(0, 0, 2048), read(1, 0, PAGE), write(0, 2048, 2048)]
+    # page 0 dirty -> out (4096), page 1 in (4096), page 0 back in (4096), and out at the end
+    assert judge(trace, [PAGE, PAGE], [0], PAGE, "plain") == Replayed(2 * PAGE, 2 * PAGE)
+
+
+def test_no_bytes_touch_no_page():
+    assert judge([read(0, 0, 0)], [0], [0], PAGE, "plain") == Replayed(0, 0)
+
+
+def test_an_access_stays_in_its_buffer():
+    with pytest.raises(ValueError, match=r"bytes \[4096, 8192\) leave buffer 0 of 5000 bytes"):
+        judge([read(0, PAGE, PAGE)], [5000], [], PAGE, "plain")
+
+
+def test_a_cache_holds_a_page():
+    with pytest.raises(ValueError, match="a cache of 4095 bytes holds no page of 4096"):
+        judge([], [], [], PAGE - 1, "plain")
+
+
+def test_a_million_pages_take_seconds():
+    tensor = 64 << 20
+    trace = [write(i % 8, 0, tensor) for i in range(8)] + [read(i % 8, 0, tensor) for i in range(56)]
+    start = time.process_time()
+    assert judge(trace, [tensor] * 8, [], 32 << 20, "plain").read == 56 * tensor
+    assert time.process_time() - start < 5
+
+
+def brute_force(
+    trace: list[Access], sizes: list[int], outputs: list[int], capacity: int, kind: CacheKind, page: int
+) -> Replayed:
+    """Byte addresses to (buffer, page) one by one; the cache is a list, oldest first. For whole pages only."""
+    cache: list[tuple[int, int]] = []
+    dirty: set[tuple[int, int]] = set()
+    fetched = stored = 0
+    for access in trace:
+        pages = range(access.offset // page, (access.offset + access.bytes) // page)
+        for key in ((access.buffer, p) for p in pages):
+            if key in cache:
+                cache.remove(key)
+            elif not access.write or kind == "write-allocate":
+                fetched += page
+            cache.append(key)
+            if len(cache) > capacity // page:
+                old = cache.pop(0)
+                stored += page if old in dirty else 0
+                dirty.discard(old)
+            if access.write:
+                dirty.add(key)
+        if access.last and kind == "hints":
+            dirty -= {(access.buffer, p) for p in pages}
+    return Replayed(fetched, stored + page * sum(buffer in outputs for buffer, _ in dirty))
+
+
+accesses = st.builds(
+    lambda buffer, first, count, is_write, last: Access(buffer, first * 8, count * 8, is_write, last),
+    st.integers(0, 2),
+    st.integers(0, 5),
+    st.integers(0, 4),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+@given(
+    st.lists(accesses, max_size=40),
+    st.integers(1, 12),
+    st.lists(st.integers(0, 2), unique=True),
+    st.sampled_from(["hints", "plain", "write-allocate"]),
+)
+def test_agrees_with_a_simple_cache(trace: list[Access], pages: int, outputs: list[int], kind: CacheKind):
+    sizes = [80, 80, 80]
+    assert judge(trace, sizes, outputs, pages * 8, kind, page=8) == brute_force(
+        trace, sizes, outputs, pages * 8, kind, 8
+    )
