@@ -43,6 +43,8 @@ INLINE = 512
 SIDECAR = "folded"
 """Symbol of the `ge.weights` op of the process's sidecar."""
 
+_CHUNK = 4 << 20  # bytes
+
 
 def value_of(array: Array) -> Attribute:
     """
@@ -86,7 +88,8 @@ def _splat_element(value: SplatAttr, element: Attribute) -> Array:
 def _all_same(array: Array, first: bytes) -> bool:
     if all(s == 0 for s, d in zip(array.strides, array.shape, strict=True) if d > 1):
         return True
-    if array.size > INLINE and array.ravel()[1:2].tobytes() != first:  # the common case, without a pass over the data
+    # The common case without a pass over the data, which for a transposed weight would also be a copy of it.
+    if array.size > INLINE and any(np.asarray(array.flat[k]).tobytes() != first for k in (1, array.size // 2, -1)):
         return False
     flat = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1)
     return bool((flat == np.frombuffer(first, np.uint8)).all())
@@ -224,8 +227,23 @@ def append_to_sidecar(array: Array) -> int:
     with sidecar_path().open("ab") as file:
         begin = -(-file.tell() // 64) * 64
         file.write(b"\0" * (begin - file.tell()))
-        file.write(raw_bytes(array))
+        if element_of(array.dtype).bits < 8:
+            file.write(raw_bytes(array))
+        else:
+            for piece in _pieces(array):
+                file.write(np.ascontiguousarray(piece).view(np.uint8).data)
     return begin
+
+
+def _pieces(array: Array) -> Iterator[Array]:
+    """An array as parts of about a chunk, in row-major order: copies of whole weights cost more than writing them."""
+    if array.nbytes <= _CHUNK or array.ndim == 0:
+        yield array
+        return
+    step = max(1, len(array) * _CHUNK // array.nbytes)
+    for begin in range(0, len(array), step):
+        piece = array[begin : begin + step]
+        yield from [piece] if step > 1 else _pieces(piece[0])
 
 
 def weight_in(symbol: str, offset: int) -> WeightAttr:
