@@ -16,6 +16,7 @@ _PASSES = {
     "conv-batchnorm-fusion": "simplify.conv_batchnorm_fusion:ConvBatchnormFusion",
     "common-subexpression-elimination": "simplify.common_subexpression_elimination:CommonSubexpressionElimination",
     "prune": "simplify.prune:Prune",
+    "l2-fusion": "l2.l2_fusion:L2Fusion",
 }
 
 
