@@ -226,7 +226,7 @@ class MinOp(Variadic):
     """
 
     name = "ge.min"
-    onnx = OnnxName("Min", since=8)
+    onnx = OnnxName("Min", since=6)
     EXACT: ClassVar[bool] = True
 
     def scalar(self, m: Any, *x: Any) -> Any:
@@ -250,7 +250,7 @@ class MaxOp(Variadic):
     """
 
     name = "ge.max"
-    onnx = OnnxName("Max", since=8)
+    onnx = OnnxName("Max", since=6)
     EXACT: ClassVar[bool] = True
 
     def scalar(self, m: Any, *x: Any) -> Any:
@@ -274,7 +274,7 @@ class SumOp(Variadic):
     """
 
     name = "ge.sum"
-    onnx = OnnxName("Sum", since=8)
+    onnx = OnnxName("Sum", since=6)
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return reduce(operator.add, x)
@@ -298,7 +298,7 @@ class MeanOp(Variadic):
     """
 
     name = "ge.mean"
-    onnx = OnnxName("Mean", since=8)
+    onnx = OnnxName("Mean", since=6)
     COST: ClassVar[int] = 2
 
     def check(self, element: Any) -> None:
