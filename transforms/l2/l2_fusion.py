@@ -29,7 +29,7 @@ from ...dialects.ge.bodies import FusionOp
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import UsageError, text_of
 from ...dialects.ge.types import shape_of
-from ...planning import Group, Model, Plan, SearchOptions, keep_judged, replay, search, single_plan
+from ...planning import Group, GroupTraffic, Model, Plan, SearchOptions, keep_judged, replay, search, single_plan
 from ...targets import MIB, Target
 from ...targets import get as get_target
 from ..base import GePass
@@ -38,7 +38,6 @@ from ..fusion.names import resolve
 from ..report import count, missed
 from ..rewriting import functions
 from .piece import Described, describe
-
 
 _FIGURES = {
     "model_before": "bytes from and to memory without groups, by the model",
@@ -127,13 +126,13 @@ class L2Fusion(GePass):
             after = judged(plan)
         model = Model(piece, machine)
         modelled, baseline = model.evaluate(plan), model.evaluate(singles)
-        alone = {t.group.begin: t for t in baseline.groups}
-        for traffic in reversed(modelled.groups):
-            group = traffic.group
+        for k in reversed(range(len(plan))):
+            group, traffic = plan[k], modelled.groups[k]
             if group.end - group.begin > 1:
-                loose = sum(alone[k].read + alone[k].written for k in range(group.begin, group.end))
-                tiling = _tiling(described, group, traffic, int(loose), machine)
-                self._form(described, group, tiling)
+                # What the group saves shows in the whole: it also leaves the cache to what runs after it.
+                without = [*plan[:k], *singles[group.begin : group.end], *plan[k + 1 :]]
+                saved = model.evaluate(without).total - modelled.total
+                self._form(described, group, _tiling(described, group, traffic, saved, machine))
         numbers = {
             "bound": piece.compulsory_bytes(),
             "model_before": int(baseline.total),
@@ -176,7 +175,7 @@ def _members(described: Described, group: Group) -> Iterator[Operation]:
         yield described.ops[k]
 
 
-def _tiling(described: Described, group: Group, traffic: Any, before: int, machine: Target) -> L2TilingAttr:
+def _tiling(described: Described, group: Group, traffic: GroupTraffic, saved: float, machine: Target) -> L2TilingAttr:
     last = described.ops[group.end - 1]
     rows = shape_of(last.results[0].type)[0] // described.piece.batch
     return L2TilingAttr.of(
@@ -185,7 +184,7 @@ def _tiling(described: Described, group: Group, traffic: Any, before: int, machi
         traffic.tiles,
         weights="resident" if traffic.working_set <= machine.l2_bytes else "streamed",
         working_set=traffic.working_set,
-        bytes_before=before,
+        bytes_before=int(traffic.read + traffic.written + saved),
         bytes_after=int(traffic.read + traffic.written),
         hit_share=traffic.hit_share,
     )
