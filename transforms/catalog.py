@@ -17,6 +17,8 @@ _PASSES = {
     "common-subexpression-elimination": "simplify.common_subexpression_elimination:CommonSubexpressionElimination",
     "prune": "simplify.prune:Prune",
     "l2-fusion": "l2.l2_fusion:L2Fusion",
+    "ge-bufferize": "memory.ge_bufferize:GeBufferize",
+    "memory-reuse": "memory.memory_reuse:MemoryReuse",
 }
 
 

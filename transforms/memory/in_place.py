@@ -1,0 +1,110 @@
+"""
+Which results may lie over an operand that dies there.
+
+    %a = matmul ..        a slot
+    %b = relu %a          %b over %a: nobody reads %a after this, and relu reads an index no later than it writes it
+
+An op answers by `Overwrites`. Never over a graph input, a weight or a graph output, nor where a view of the operand is
+still read, nor where a body captures it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.ge.bodies import FusionOp, YieldOp, yielded
+from ...dialects.ge.interfaces import Overwrites
+from .steps import Step, Steps
+
+
+def overwritten(steps: Steps) -> dict[SSAValue, SSAValue]:
+    """
+    Result -> the operand that it may lie over; each operand is there once at most.
+
+    cost   linear in ops
+    """
+    last: dict[SSAValue, int] = {}
+    made: set[SSAValue] = set()
+    for at, step in enumerate(steps.list):
+        if step.kind != "view":
+            last.update((steps.base(v), at) for v in step.reads)
+        if step.kind == "launch":
+            made.update(step.op.results)
+    made -= {steps.base(v) for v in steps.returned}
+
+    found: dict[SSAValue, SSAValue] = {}
+    for at, step in enumerate(steps.list):
+        if step.kind != "launch":
+            continue
+        free = {v for v in map(steps.base, step.reads) if v in made and last[v] == at}
+        for result, operand in _candidates(step, steps, free):
+            if result in made and result not in found:
+                found[result] = operand
+                free.discard(steps.base(operand))
+    return found
+
+
+def _candidates(step: Step, steps: Steps, free: set[SSAValue]) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """
+    Pairs of a result and an operand of its type that it may lie over, best first.
+
+    free   the operands' bases that nobody needs any more; asked again for each pair
+    """
+    op = step.op
+    bases = [steps.base(steps.resolve(v)) for v in op.operands]
+    if isinstance(op, FusionOp):
+        yield from _candidates_of_fusion(op, steps, lambda k: bases[k] in free and bases.count(bases[k]) == 1)
+    elif isinstance(op, Overwrites) and len(op.results) == 1 and not op.regions:
+        places = op.overwrites()
+        for k in places:
+            everywhere = all(j in places for j, base in enumerate(bases) if base is bases[k])
+            if bases[k] in free and everywhere and op.operands[k].type == op.results[0].type:
+                yield op.results[0], steps.resolve(op.operands[k])
+
+
+def _candidates_of_fusion(
+    op: FusionOp, steps: Steps, is_free: Callable[[int], bool]
+) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """
+    A fusion's result may lie over an operand if all that depends on the operand reads it index by index, and the op
+    that makes the result is not followed by one that reads the operand: so it holds whether the body runs op by op or
+    tile by tile.
+    """
+    values = list(yielded(op.body))
+    if not any(is_free(k) and op.operands[k].type == r.type for r in op.outs for k in range(len(op.operands))):
+        return
+    order = {inner: n for n, inner in enumerate(op.body.block.ops)}
+    for k, argument in enumerate(op.body.block.args):
+        if not is_free(k):
+            continue
+        reached = _reached_index_by_index(argument)
+        for result, value in zip(op.outs, values, strict=True):
+            maker = value.owner
+            if not is_free(k) or value not in reached or not isinstance(maker, Operation):
+                continue
+            # A result that is yielded twice has one maker and two buffers: only one of them is written first.
+            if argument.type != result.type or values.count(value) > 1:
+                continue
+            if all(order[use.operation] <= order[maker] for use in argument.uses):
+                yield result, steps.resolve(op.operands[k])
+
+
+def _reached_index_by_index(argument: SSAValue) -> set[SSAValue]:
+    """All that is computed from `argument`; nothing if any of it reads it otherwise than index by index."""
+    reached: set[SSAValue] = set()
+    ahead = [argument]
+    while ahead:
+        value = ahead.pop()
+        if value in reached:
+            continue
+        reached.add(value)
+        for use in value.uses:
+            reader = use.operation
+            if isinstance(reader, YieldOp):
+                continue
+            if not isinstance(reader, Overwrites) or len(reader.results) != 1 or use.index not in reader.overwrites():
+                return set()
+            ahead.append(reader.results[0])
+    return reached

@@ -1,0 +1,67 @@
+"""
+Tensors that are not alive together share memory: offsets in one arena, greedy by size.
+
+    %a = ge.slot %arena[0] life [0, 2) ..              %a = ge.slot %arena[0] life [0, 2) ..
+    %b = ge.slot %arena[4096] life [1, 3) ..     ->    %b = ge.slot %arena[4096] life [1, 3) ..
+    %c = ge.slot %arena[8192] life [2, 4) ..           %c = ge.slot %arena[0] life [2, 4) ..     // where %a was
+
+Needs a bufferized function; plans it anew from who uses what, whatever its slots say. Leaves the smallest arena that
+any plan can have as the function's `ge.arena_bound`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from ...dialects.ge.errors import UsageError
+from ..base import GePass
+from ..report import missed
+from ..rewriting import functions
+from .arena import Layout, arena_of, lay_out
+from .order import reorder
+from .separate import separate
+
+LEAST_ALIGNMENT = 8
+"""Bytes: what the widest element needs."""
+
+
+@dataclass(frozen=True)
+class MemoryReuse(GePass):
+    """
+    alignment         bytes, a power of two; of offsets and of the arena's size
+    reuse_policy      lifetime: whoever does not live together may share; size: only within one size class
+    max_reuse_ratio   largest share of the planned bytes at addresses that another tensor uses too, 0 to 1
+    strategy          conservative: no result lies over an operand; balanced: as ge-bufferize left it; aggressive: and
+                      launches run in another order where that makes the least possible arena smaller
+    """
+
+    name = "memory-reuse"
+    ge_name = "MemoryReusePass"
+    level = 1
+    summary = "Lets tensors that are not alive together share memory in one arena"
+
+    alignment: int = 64
+    reuse_policy: Literal["lifetime", "size"] = "lifetime"
+    max_reuse_ratio: float = 1.0
+    strategy: Literal["conservative", "balanced", "aggressive"] = "balanced"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.alignment < LEAST_ALIGNMENT or self.alignment & (self.alignment - 1):
+            raise UsageError(
+                f"{self.name}: alignment must be a power of two of at least {LEAST_ALIGNMENT}, got {self.alignment}"
+            )
+        if not 0 <= self.max_reuse_ratio <= 1:
+            raise UsageError(f"{self.name}: max-reuse-ratio must be in 0..1, got {self.max_reuse_ratio}")
+        for function in functions(op):
+            if arena_of(function) is None:
+                missed(function, "has no arena: ge-bufferize must run first")
+                continue
+            if self.strategy == "conservative":
+                separate(function)
+            if self.strategy == "aggressive":
+                reorder(function, self.alignment)
+            lay_out(function, Layout(self.alignment, self.reuse_policy, self.max_reuse_ratio))

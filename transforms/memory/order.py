@@ -1,0 +1,106 @@
+"""
+Runs launches in another order where fewer bytes are then alive at a time.
+
+What reads a buffer stays after what wrote it, what writes it after what read it; what has effects keeps its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.ge.interfaces import is_pure
+from ...dialects.ge.memory import LaunchOp, SlotOp
+from ...dialects.ge.types import nbytes
+from ...planning import Buffer, lower_bound
+from ...planning.order import order_greedily
+from ..report import count, missed
+from .arena import Roots, is_step, lives, steps_in, touched
+
+
+def reorder(function: FuncOp, alignment: int) -> None:
+    """
+    Takes the greedy order where the lower bound of its arena is smaller than that of the order that stands there.
+
+    cost   O(n log n), n = steps and what they touch
+    """
+    block = function.body.block
+    roots, steps = Roots(block), list(steps_in(block))
+    slots = {op.buffer: k for k, op in enumerate(op for op in block.ops if isinstance(op, SlotOp))}
+    touches = [list(dict.fromkeys(slots[r] for v in touched(op) if (r := roots.of(v)) in slots)) for op in steps]
+    order = order_greedily(touches, _before(steps, roots), [nbytes(v.type) for v in slots])
+    new = [steps[k] for k in order]
+
+    def bound(ops: Sequence[Operation]) -> int:
+        alive = lives(ops, roots)
+        return lower_bound([Buffer(*alive[v], nbytes(v.type)) for v in slots if v in alive], alignment)
+
+    if bound(new) < bound(steps):
+        _arrange(block, new)
+        count("reordered", sum(op is not old for op, old in zip(new, steps, strict=True)))
+    else:
+        missed(function, "keeps its order: the greedy one needs no smaller arena")
+
+
+def _before(steps: Sequence[Operation], roots: Roots) -> list[list[int]]:
+    """For each step the earlier ones that it must follow."""
+    writer: dict[SSAValue, int] = {}
+    readers: dict[SSAValue, list[int]] = {}
+    effect = -1
+    before: list[list[int]] = []
+    for at, op in enumerate(steps):
+        written = {roots.of(v) for v in op.outs} if isinstance(op, LaunchOp) else _written(op, roots)
+        needs: list[int] = []
+        for root in dict.fromkeys(roots.of(v) for v in touched(op)):
+            needs.extend([writer[root]] if root in writer else [])
+            if root in written:
+                needs.extend(readers.pop(root, ()))
+                writer[root] = at
+            else:
+                readers.setdefault(root, []).append(at)
+        writer.update((r, at) for r in op.results)
+        if not _is_free(op):
+            needs.extend([effect] if effect >= 0 else [])
+            effect = at
+        before.append(needs)
+    return before
+
+
+def _written(op: Operation, roots: Roots) -> set[SSAValue]:
+    """What a step that is no launch may write: a copy's second operand; of an op that we do not know, all it sees."""
+    match op.name:
+        case "memref.copy":
+            return {roots.of(op.operands[1])}
+        case "ge.host":
+            return set()
+        case _:
+            return {roots.of(v) for v in touched(op)}
+
+
+def _is_free(op: Operation) -> bool:
+    """Whether nothing but its buffers ties a step to others: no effects, no random numbers, no state."""
+    if isinstance(op, LaunchOp):
+        return all(map(is_pure, op.body.block.ops))
+    return op.name == "memref.copy"
+
+
+def _arrange(block: Block, steps: Sequence[Operation]) -> None:
+    """Puts the steps in this order, each right behind what defines its operands; the terminator stays last."""
+    others = [op for op in block.ops if not is_step(op)]
+    for op in list(block.ops):
+        op.detach()
+    placed: set[Operation] = set()
+
+    def place(op: Operation) -> None:
+        if op in placed:
+            return
+        placed.add(op)
+        for value in touched(op):
+            if isinstance(value.owner, Operation) and value.owner.parent_block() is None:
+                place(value.owner)
+        block.add_op(op)
+
+    for op in (*steps, *others):
+        place(op)
