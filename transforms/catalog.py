@@ -16,6 +16,8 @@ _PASSES = {
     "conv-batchnorm-fusion": "simplify.conv_batchnorm_fusion:ConvBatchnormFusion",
     "common-subexpression-elimination": "simplify.common_subexpression_elimination:CommonSubexpressionElimination",
     "prune": "simplify.prune:Prune",
+    "op-fusion": "fusion.op_fusion:OpFusion",
+    "inline-fusion": "fusion.inline_fusion:InlineFusion",
     "l2-fusion": "l2.l2_fusion:L2Fusion",
     "ge-bufferize": "memory.ge_bufferize:GeBufferize",
     "memory-reuse": "memory.memory_reuse:MemoryReuse",
