@@ -1,7 +1,7 @@
 """
 Our own meanings, as numpy on whole arrays, of ops for which the onnx package's evaluator is too slow to run a network,
 or wrong. The backend suite of the onnx package holds them to its text. Files: nn.py (windows, quantised products,
-normalisations).
+normalisations), movement.py (indices, slices, resizing).
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .movement import MOVEMENT
 from .nn import NN
 
-MEANINGS: dict[type, Callable[[Any, Sequence[Any]], list[Any] | None]] = {**NN}
+MEANINGS: dict[type, Callable[[Any, Sequence[Any]], list[Any] | None]] = {**MOVEMENT, **NN}
 """Op -> its meaning, which may answer None to leave a case to ONNX's evaluator."""

@@ -18,7 +18,6 @@ from xdsl.ir import Operation, SSAValue
 
 from .core import (
     OnnxName,
-    PureOp,
     ge_op,
     info_of,
     integer,
@@ -36,6 +35,7 @@ from .info import Info, axes_of, same_dim
 from .interfaces import Box, Tiles, on_operands, whole
 from .shapes import first_cut
 from .types import is_float, shape_of
+from .window import Layout
 
 MODES = {
     "mode": ("nearest", "linear", "cubic"),
@@ -55,7 +55,7 @@ MODES = {
 
 
 @ge_op
-class ResizeOp(PureOp, Tiles):
+class ResizeOp(Layout, Tiles):
     """
     y at index i is x interpolated at the place that coordinate_transformation_mode gives for i, along each of `axes`
     (all, without): the nearest element by nearest_mode, linear, or cubic with coefficient cubic_coeff_a.
@@ -100,11 +100,8 @@ class ResizeOp(PureOp, Tiles):
         del operands, results
         return attrs.get("coordinate_transformation_mode") != "tf_half_pixel_for_nn"
 
-    def to_logical(self, dims: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(dims) if self.data_format == "NCHW" else (dims[0], dims[-1], *dims[1:-1])
-
-    def to_physical(self, dims: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(dims) if self.data_format == "NCHW" else (dims[0], *dims[2:], dims[1])
+    def format(self) -> str:
+        return self.data_format
 
     def infer(self, *operands: Any) -> Info:
         x, roi, scales, sizes = operands

@@ -165,7 +165,9 @@ class SplitOp(Cut):
         return lengths
 
     def moved_axes(self) -> Sequence[int] | None:
-        return (self.axis % len(shape_of(self.input.type)),)
+        # A tile is one box for all results, so they must be of one shape.
+        alike = all(r.type == self.results[0].type for r in self.results)
+        return (self.axis % len(shape_of(self.input.type)),) if alike else None
 
 
 @ge_op

@@ -129,7 +129,7 @@ X = np.arange(60, dtype=np.float32).reshape(4, 3, 5)
     [
         (built(GatherOp, "4x3x5xf32", "2x3xi64", axis=1), (X, ints(0, -1, 2, 1, 1, -3).reshape(2, 3))),
         (built(GatherOp, "4x3x5xf32", "i64", axis=-1), (X, np.int64(4))),
-        (built(GatherElementsOp, "4x3x5xf32", "4x7x5xi64", axis=1), (X, np.arange(140).reshape(4, 7, 5) % 6 - 3)),
+        (built(GatherElementsOp, "4x3x5xf32", "3x7x4xi64", axis=-2), (X, np.arange(84).reshape(3, 7, 4) % 6 - 3)),
         (built(GatherNDOp, "4x3x5xf32", "3x2xi64"), (X, ints(0, 1, -1, 2, 3, -3).reshape(3, 2))),
         (built(GatherNDOp, "4x3x5xf32", "4x3x1xi64", batch_dims=1), (X, ints(*range(12)).reshape(4, 3, 1) % 3)),
         (built(GatherNDOp, "4x3x5xf32", "2x3xi64"), (X, ints(0, 1, 4, -1, 2, 3).reshape(2, 3))),
