@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from gecc.planning import (
     Group,
     Model,
+    Op,
     Piece,
     Plan,
     SearchOptions,
+    Tensor,
     keep_judged,
     replay,
     search,
@@ -92,6 +94,19 @@ def test_every_group_keeps_the_threshold(piece: Piece, mib: int, threshold: floa
     machine = Machine(mib * MIB)
     plan = search(piece, machine, replace(BYTES, fusion_threshold=threshold))
     assert all(group.hit_share >= threshold for group in Model(piece, machine).evaluate(plan).groups)
+
+
+def test_the_threshold_splits_a_group():
+    # x3 is read again by the last op, behind the others' tensors and weights: 95 % of one group's bytes come from L2.
+    sizes = [4, 16, 16, 4, 16, 16, 16, 8]
+    tensors = [Tensor(f"x{k}", mib * MIB, output=k == 7) for k, mib in enumerate(sizes)]
+    tensors += [Tensor(f"w{k}", MIB // 2, batched=False) for k in (4, 5)]
+    reads = [(0,), (1,), (2,), (3,), (4, 8), (5, 9), (6, 3)]
+    piece = Piece(32, tuple(tensors), tuple(Op(f"op{k}", read, (k + 1,)) for k, read in enumerate(reads)))
+    machine = Machine(2 * MIB, "plain")
+    loose = SearchOptions(objective="bytes", occupancy=1, fusion_threshold=0.9)
+    assert search(piece, machine, loose) == [Group(0, 7, 1)]
+    assert len(groups_of(search(piece, machine, replace(loose, fusion_threshold=0.96)))) == 3
 
 
 @pytest.mark.parametrize("option", ["occupancy", "fusion_threshold"])
