@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 
-def order_greedily(touches: Sequence[Sequence[int]], before: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[int]:
+def order_greedily(
+    touches: Sequence[Sequence[int]], before: Sequence[Sequence[int]], sizes: Sequence[int]
+) -> list[int]:
     """
     An order that takes, of all tasks that may run, one that adds fewest bytes (or frees most), the first such one.
 

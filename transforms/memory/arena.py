@@ -19,7 +19,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.ge.constants import MappedOp
 from ...dialects.ge.memory import LaunchOp, SlotOp, arena_alignment
 from ...dialects.ge.types import nbytes
-from ...planning import Buffer, arena_size, lower_bound, plan_offsets
+from ...planning import Buffer, align_up, arena_size, lower_bound, plan_offsets
 from ...planning.arena import Sharing
 from ..report import count
 from ..rewriting import is_isolated, sync_type
@@ -125,7 +125,7 @@ def lay_out(function: FuncOp, layout: Layout) -> None:
 
     count("arena bytes", size)
     count("lower bound bytes", bound)
-    count("tensor bytes", _tensor_bytes(block, roots))
+    count("tensor bytes", _tensor_bytes(block, roots, layout.alignment))
 
 
 def _drop_unread(block: Block) -> None:
@@ -157,7 +157,7 @@ def _resize(function: FuncOp, arena: BlockArgument, size: int, alignment: int) -
     sync_type(function)
 
 
-def _tensor_bytes(block: Block, roots: Roots) -> int:
-    """All tensors that are computed into the arena, as if each had bytes of its own."""
+def _tensor_bytes(block: Block, roots: Roots, alignment: int) -> int:
+    """All tensors that are computed into the arena, as if each had (aligned) bytes of its own."""
     outs = (v for op in block.ops if isinstance(op, LaunchOp) for v in op.outs)
-    return sum(nbytes(v.type) for v in outs if isinstance(roots.of(v).owner, SlotOp))
+    return sum(align_up(nbytes(v.type), alignment) for v in outs if isinstance(roots.of(v).owner, SlotOp))

@@ -60,7 +60,9 @@ def body_of(op: Operation, reads: Sequence[SSAValue], resolve: Resolve) -> Body:
     return body_of_ops([op], reads, read, resolve)
 
 
-def body_of_ops(ops: Sequence[Operation], reads: Sequence[SSAValue], results: Sequence[SSAValue], resolve: Resolve) -> Body:
+def body_of_ops(
+    ops: Sequence[Operation], reads: Sequence[SSAValue], results: Sequence[SSAValue], resolve: Resolve
+) -> Body:
     """Moves `ops` into a body that yields `results`; constants among `reads` are cloned where they stand inside."""
     outside = [v for v in reads if not _inside(v)]
     block = Block(arg_types=[contents_type(v.type) for v in outside])
@@ -108,4 +110,3 @@ def _body_of_fusion(op: FusionOp, resolve: Resolve) -> Body:
 
 def _inside(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp) and stands_inside(value.owner)
-

@@ -28,7 +28,10 @@ def reorder(function: FuncOp, alignment: int) -> None:
     """
     block = function.body.block
     roots, steps = Roots(block), list(steps_in(block))
-    slots = {op.buffer: k for k, op in enumerate(op for op in block.ops if isinstance(op, SlotOp))}
+    slots: dict[SSAValue, int] = {}
+    for op in block.ops:
+        if isinstance(op, SlotOp):
+            slots[op.buffer] = len(slots)
     touches = [list(dict.fromkeys(slots[r] for v in touched(op) if (r := roots.of(v)) in slots)) for op in steps]
     order = order_greedily(touches, _before(steps, roots), [nbytes(v.type) for v in slots])
     new = [steps[k] for k in order]

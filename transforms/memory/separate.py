@@ -8,9 +8,11 @@ Takes in place back: a result that lies over an operand gets a slot of its own.
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ...dialects.ge.memory import LaunchOp, SlotOp
 from ...dialects.ge.types import nbytes
@@ -72,8 +74,8 @@ def _separable(block: Block) -> dict[LaunchOp, list[tuple[int, SSAValue]]]:
 
 
 def _is_whole(out: SSAValue, root: SSAValue) -> bool:
-    assert isinstance(out.type, MemRefType)
-    return isinstance(out.type.layout, NoneAttr) and nbytes(out.type) == nbytes(root.type)
+    type_ = cast("MemRefType[Attribute]", out.type)
+    return isinstance(type_.layout, NoneAttr) and nbytes(type_) == nbytes(root.type)
 
 
 def _slot_of(value: SSAValue) -> SlotOp:

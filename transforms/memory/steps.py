@@ -3,7 +3,7 @@ A function on tensors as steps in order, each with what it reads: what bufferiza
 
     launch   computes static tensors from static tensors: runs on buffers
     view     gives a tensor's own bytes another shape: no step of the program that runs
-    host     reads or gives what is no buffer (sequences, strings, sizes that depend on data), and all that follows from it
+    host     reads or gives what is no buffer (sequences, strings, sizes that depend on data), and all that follows
 
 Constants are no steps. An L2 group stands as its members, one after the other.
 """
