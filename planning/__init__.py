@@ -3,7 +3,8 @@ Number problems, cut out of the compiler: integers in, integers out; nothing her
 
     memory   arena.py     lifetimes -> offsets in one arena        check.py   its slow referee     explain.py   its peak
     L2       piece.py     tensors, ops, groups of ops
-             traffic.py   the traffic model (on footprint.py)      tiles.py   the search for groups
+             traffic.py   the traffic model (on footprint.py, one group, and distance.py, between groups)
+             tiles.py     the search for groups
              judge.py     an LRU cache that replays accesses       trace.py   a plan's accesses
 
 `check` and `judge` are referees: they share no code with what they judge.

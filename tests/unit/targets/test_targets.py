@@ -3,6 +3,7 @@
 import pytest
 
 from gecc import targets
+from gecc.planning import Model, Op, Piece, Tensor, single_plan
 
 
 @pytest.mark.parametrize("spelling", ["Ascend910B1", "ascend910b1", "910B1", "ASCEND-910B1"])
@@ -50,3 +51,12 @@ def test_every_target_is_sane(name: str):
     assert target.l2_bytes > 0
     assert target.alignment & (target.alignment - 1) == 0
     assert target.launch_seconds > 0
+
+
+@pytest.mark.parametrize("name", targets.names())
+def test_the_traffic_model_takes_a_target(name: str):
+    target = targets.get(name)
+    piece = Piece(2, (Tensor("x", 4096), Tensor("y", 4096, output=True)), (Op("relu", (0,), (1,), 2048),))
+    shown = Model(piece, target).evaluate(single_plan(piece, target))
+    assert shown.total == (12288 if target.cache == "write-allocate" else 8192)
+    assert (shown.seconds is None) == (target.peak_flops is None)
