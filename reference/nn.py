@@ -5,7 +5,8 @@ The onnx package's evaluator walks windows in Python, and is wrong or refuses he
 text: MaxPool with auto_pad SAME or a stride below the dilation, ceil_mode with auto_pad, AveragePool with ceil_mode and
 dilations, global pooling of three or more spatial axes, GlobalLpPool, LRN (walks the batch for the channels; four axes
 only), ConvTranspose with groups or auto_pad, ConvInteger and QLinearConv of other than two spatial axes with zero
-points or scales by channel, MatMulInteger and QLinearMatMul with those of `a` as a vector.
+points or scales by channel, MatMulInteger and QLinearMatMul with those of `a` as a vector, LpNormalization
+with p 1 (sums elements, not what they are in absolute value).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from ..dialects.ge.convolution import Convolution, ConvOp
 from ..dialects.ge.core import GeOp
-from ..dialects.ge.normalization import GroupNormalizationOp, LRNOp
+from ..dialects.ge.normalization import GroupNormalizationOp, LpNormalizationOp, LRNOp
 from ..dialects.ge.pooling import (
     AveragePoolOp,
     GlobalAveragePoolOp,
@@ -268,6 +269,13 @@ def group_normalization(op: GroupNormalizationOp, operands: Sequence[Any]) -> li
     return [normal * _channels(scale, x.ndim) + _channels(bias, x.ndim)]
 
 
+def lp_normalization(op: LpNormalizationOp, operands: Sequence[Any]) -> list[Any]:
+    x = operands[0]
+    wide = x.astype(_wide(x), copy=False)
+    norm = _norm(wide, op.p, (op.axis,), keepdims=True)
+    return [np.where(norm == 0, 0, wide / norm).astype(x.dtype)]
+
+
 NN: dict[type, Callable[[Any, Sequence[Any]], list[Any] | None]] = {
     AveragePoolOp: average_pool,
     ConvIntegerOp: conv_integer,
@@ -278,6 +286,7 @@ NN: dict[type, Callable[[Any, Sequence[Any]], list[Any] | None]] = {
     GlobalMaxPoolOp: _globally(lambda op, x, axes: x.max(axes, keepdims=True)),
     GroupNormalizationOp: group_normalization,
     LRNOp: lrn,
+    LpNormalizationOp: lp_normalization,
     LpPoolOp: lp_pool,
     MatMulIntegerOp: matmul_integer,
     MaxPoolOp: max_pool,

@@ -126,8 +126,9 @@ def _sum(values: list[Dim]) -> Dim:
 
 def _extreme(name: str) -> Callable[[list[Dim]], Dim]:
     def combine(values: list[Dim]) -> Dim:
-        found = values[0]
-        for value in values[1:]:
+        # Numbers first: of those one is left.
+        found, *others = sorted(values, key=lambda v: isinstance(v, Expr))
+        for value in others:
             found = choose(name, found, value)
         return found
 
