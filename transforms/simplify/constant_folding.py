@@ -12,21 +12,21 @@ folded (they mark what an engine looks for: QDQ), and that the reference cannot 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.attributes import SplatAttr
 from ...dialects.ge.constants import ConstantOp, constant
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import InputError
-from ...dialects.ge.interfaces import flops_of, is_pure
+from ...dialects.ge.interfaces import flops_of, has_bytes, is_pure
 from ...dialects.ge.opaque import OpaqueOp
 from ...dialects.ge.types import is_element, is_static, nbytes, shape_of
 from ..base import GePass
@@ -50,45 +50,35 @@ class ConstantFolding(GePass):
     max_flops: int = 2_000_000_000
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(walk_outside(op)):
-            if self._may_fold(inner):
-                self._fold(inner, op)
+        for group in _groups(inner for inner in walk_outside(op) if _folds(inner)):
+            made, freed = _weigh(group)
+            if made <= freed + self.max_growth:
+                worth = group
+            else:
+                # Not as a whole; but small results, shapes among them, are worth it by themselves.
+                worth = [inner for inner in group if self._is_worth(inner)]
+            for inner in worth:
+                if all(isinstance(v.owner, ConstantOp) for v in inner.operands):
+                    self._fold(inner, op)
 
-    def _may_fold(self, op: Operation) -> bool:
-        if not isinstance(op, GeOp | OpaqueOp) or op.regions or not op.results or not is_pure(op):
-            return False
-        if not all(isinstance(v.owner, ConstantOp) for v in op.operands):
-            return False
-        if isinstance(op, OpaqueOp) and op.domain is not None:
-            return False
-        if isinstance(op, GeOp) and not op.folds():
-            return False
-        constants = [cast(ConstantOp, v.owner) for v in dict.fromkeys(op.operands)]
-        freed = sum(_stored(c) for c in constants if all(u.operation is op for u in c.output.uses))
-        if all(is_static(r.type) for r in op.results if isinstance(r.type, TensorType)):
-            made = sum(_size(r.type) for r in op.results if r.first_use is not None)
-            if made > freed + self.max_growth:
-                missed(op, f"not folded: {made} bytes would stand for {freed}")
-                return False
-            if isinstance(op, GeOp) and flops_of(op) > self.max_flops:
-                missed(op, f"not folded: {flops_of(op)} operations")
-                return False
-        elif sum(_size(c.output.type) for c in constants) > self.max_growth:
-            missed(op, "not folded: the size of the result is not known")
+    def _is_worth(self, op: Operation) -> bool:
+        made, freed = _weigh([op])
+        if made > freed + self.max_growth:
+            missed(op, f"not folded: {made} bytes would stand for {freed}")
             return False
         return True
 
     def _fold(self, op: Operation, module: ModuleOp) -> None:
+        if isinstance(op, GeOp) and all(has_bytes(r) for r in op.results) and flops_of(op) > self.max_flops:
+            return missed(op, f"not folded: {flops_of(op)} operations")
         from ...reference import evaluate  # the oracle and onnx are loaded by those who fold
 
         try:
             results = evaluate(op, [cast(ConstantOp, v.owner).array() for v in op.operands])
         except InputError as err:
-            missed(op, f"not folded: {err.message}")
-            return
+            return missed(op, f"not folded: {err.message}")
         if not all(_fits(value, r.type) for value, r in zip(results, op.results, strict=True)):
-            missed(op, "not folded: the reference gives another type")
-            return
+            return missed(op, "not folded: the reference gives another type")
         block = op.parent_block()
         assert block is not None
         for value, result in zip(results, op.results, strict=True):
@@ -103,6 +93,58 @@ class ConstantFolding(GePass):
             if source.output.first_use is None:
                 Rewriter.erase_op(source)
         count("ops folded")
+        return None
+
+
+def _folds(op: Operation) -> bool:
+    """Whether an op on constants could be computed: pure, and not one that engines look for."""
+    if not isinstance(op, GeOp | OpaqueOp) or op.regions or not op.results or not is_pure(op):
+        return False
+    return op.folds() if isinstance(op, GeOp) else op.domain is None
+
+
+def _groups(ops: Iterable[Operation]) -> list[list[Operation]]:
+    """
+    What depends on constants alone, in groups that share values: the weights that a group alone reads go with it, so
+    whether it grows is a question of the whole.
+    """
+    folding: dict[Operation, Operation] = {}
+    shared: dict[SSAValue, Operation] = {}
+
+    def find(op: Operation) -> Operation:
+        while folding[op] is not op:
+            folding[op] = folding[folding[op]]
+            op = folding[op]
+        return op
+
+    for op in ops:
+        if all(isinstance(v.owner, ConstantOp) or v.owner in folding for v in op.operands):
+            folding[op] = op
+            for value in op.operands:
+                other = shared.setdefault(value, op)
+                folding[find(op)] = find(other)
+                if isinstance(value.owner, Operation) and value.owner in folding:
+                    folding[find(op)] = find(value.owner)
+    groups: dict[Operation, list[Operation]] = {}
+    for op in folding:
+        groups.setdefault(find(op), []).append(op)
+    return list(groups.values())
+
+
+def _weigh(group: Sequence[Operation]) -> tuple[int, int]:
+    """Bytes that stay after a group is folded, and bytes of constants that nobody else reads."""
+    inside = set(group)
+    made = freed = 0
+    sources: dict[SSAValue, None] = {}
+    for op in group:
+        sources.update((v, None) for v in op.operands if isinstance(v.owner, ConstantOp))
+        made += sum(_size(r.type) for r in op.results if any(u.operation not in inside for u in r.uses))
+        if not all(is_static(r.type) for r in op.results if isinstance(r.type, TensorType)):
+            made += sum(_size(v.type) for v in op.operands)  # not known: about what goes in
+    for value in sources:
+        if all(use.operation in inside for use in value.uses):
+            freed += _stored(cast(ConstantOp, value.owner))
+    return made, freed
 
 
 def _size(type_: Any) -> int:
