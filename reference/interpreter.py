@@ -191,7 +191,8 @@ def _checked(name: str, value: Any, type_: Attribute) -> Any:
 def make_inputs(module: ModuleOp, seed: int = 0, free: int = 1) -> dict[str, Array]:
     """
     Inputs that a module can be tried on, the same for one seed: floats from a normal distribution, integers small and
-    not negative (so that they can index), truth values at random.
+    not negative (so that they can index), 0 and 1 where the name says that it is a mask or a kind of token, truth
+    values at random.
 
     free       size of free dims
     raises     InputError for an input that is no tensor of numbers
@@ -215,7 +216,8 @@ def make_inputs(module: ModuleOp, seed: int = 0, free: int = 1) -> dict[str, Arr
             elif dtype == np.bool_:
                 made[name] = random.integers(0, 2, shape).astype(bool)
             elif dtype.kind in "iu":
-                made[name] = random.integers(0, 8, shape).astype(dtype)
+                two = any(word in name.lower() for word in ("mask", "token_type"))
+                made[name] = random.integers(0, 2 if two else 8, shape).astype(dtype)
             else:
                 made[name] = random.standard_normal(shape).astype(dtype)
     return made
