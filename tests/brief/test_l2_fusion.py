@@ -1,5 +1,6 @@
 """ResNet-50's bottleneck, whose intermediates exceed 32 MB of L2 at batch 32: the switches, and what is left alone."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,16 @@ from .conftest import Shell
 from .models import resnet
 
 CONVERT = "ge --model=large.onnx --framework=5 --output=out.mlir"
-GROUP = "#ge.l2_tiling"
+
+
+def saved(folder: Path) -> int | None:
+    """Bytes from and to memory that groups save, as the simulated cache counts them; None without a group."""
+    text = (folder / "out.mlir").read_text()
+    counts = [re.search(rf"judge_{when} = (\d+)", text) for when in ("before", "after")]
+    if None in counts:
+        return None
+    before, after = (int(count[1]) for count in counts if count)
+    return before - after
 
 
 @pytest.fixture
@@ -24,13 +34,12 @@ def large(folder: Path) -> None:
         f"{CONVERT} --enable_l2_fusion=1",
         f"{CONVERT} --l2_fusion_config=l2_config.json",
         f"{CONVERT} --enable_l2_fusion=1 --l2_fusion_config=l2_config.json",
-        # The bare pass on text, in the same size.
-        'ge-opt --infer-shape --l2-fusion="l2-size=32" large.onnx > out.mlir',
+        'ge-opt --l2-fusion="l2-size=32" large.onnx > out.mlir',
     ],
 )
 def test_groups_are_formed_when_asked(line: str, shell: Shell, folder: Path):
     shell(line)
-    assert GROUP in (folder / "out.mlir").read_text()
+    assert (saved(folder) or 0) > 0
 
 
 @pytest.mark.usefixtures("large")
@@ -39,9 +48,9 @@ def test_groups_are_formed_when_asked(line: str, shell: Shell, folder: Path):
 )
 def test_off_by_default_and_on_demand(line: str, shell: Shell, folder: Path):
     shell(line)
-    assert GROUP not in (folder / "out.mlir").read_text()
+    assert saved(folder) is None
 
 
 def test_nothing_is_gained_at_batch_1(shell: Shell, folder: Path):
     shell("ge --model=resnet50.onnx --framework=5 --output=out.mlir --enable_l2_fusion=1")
-    assert GROUP not in (folder / "out.mlir").read_text()
+    assert saved(folder) is None
