@@ -114,6 +114,7 @@ class RangeOp(PureOp):
 
     C1  start, limit and delta are one number each, of one element type
     C2  delta is not 0
+    C3  stash_type is 1 (f32) or 11 (f64)
 
         %y = ge.range %a, %b, %c : tensor<i64>, tensor<i64>, tensor<i64> -> tensor<?xi64>
 
@@ -136,15 +137,21 @@ class RangeOp(PureOp):
             fail(self, f"start, limit and delta must be numbers, got {element} (C1)")
         for what, info in (("start", start), ("limit", limit), ("delta", delta)):
             check_single(self, what, info, "C1")
+        if self.stash_type not in (1, 11):
+            fail(self, f"stash_type must be 1 or 11, got {self.stash_type} (C3)")
         if delta.data is not None and delta.data.size and delta.data.flat[0] == 0:
             fail(self, "delta must not be 0 (C2)")
         if is_integer(element):
             return self._integers(start, limit, delta)
-        if any(i.data is None or not np.isfinite(i.data).all() for i in operands) or element in (f16, bf16):
+        if any(i.data is None for i in operands):
             return Info(element, (unknown(),))
-        # ONNX's own arithmetic: the difference in the elements' type, the quotient in double.
+        # ONNX's own arithmetic: the difference in the elements' type (halves in stash_type), the quotient in double.
         first, last, step = (i.data.reshape(()) for i in operands)
-        return Info(element, (max(math.ceil(float(last - first) / float(step)), 0),))
+        if element in (f16, bf16):
+            first, last, step = (x.astype(element_of(self.stash_type).dtype) for x in (first, last, step))
+        with np.errstate(all="ignore"):
+            count = float(last - first) / float(step)
+        return Info(element, (max(math.ceil(count), 0) if math.isfinite(count) else unknown(),))
 
     def _integers(self, start: Info, limit: Info, delta: Info) -> Info:
         first, last, step = ((i.elements or [None])[0] for i in (start, limit, delta))

@@ -44,6 +44,7 @@ def test_text(line: str) -> None:
         (RANGE.replace("tensor<i64>, tensor<i64> ->", "tensor<i32>, tensor<i64> ->"), {}, r"one element type.*\(C1\)"),
         (RANGE.replace("i64", "i1"), {}, r"must be numbers, got i1 \(C1\)"),
         (RANGE, {"c": np.int64(0)}, r"delta must not be 0 \(C2\)"),
+        (RANGE.replace("%c :", "%c stash_type 2 :"), {}, r"stash_type must be 1 or 11, got 2 \(C3\)"),
         (EYE.replace("?x8x", "?x8x8x"), {}, r"must be a matrix.*\(C1\)"),
         (
             "%y = ge.eye_like %x : tensor<2x2x!ge.string> -> tensor<2x2x!ge.string>",
@@ -115,6 +116,8 @@ def test_range_of_floats_counts_as_onnx_does() -> None:
     assert count(0, 1, 0.1) == ("10",)
     assert count(1, 0, 0.5) == ("0",)
     assert count(0, float("inf"), 1) == ("?",)
+    # In halves 2048 + 1 is 2048, and so would be the difference.
+    assert said(built(RangeOp, *np.array([-1, 2048, 1], np.float16)).inferred()[0]) == ("2049",)
 
 
 def test_eye_like_has_the_input_s_type_unless_told() -> None:
