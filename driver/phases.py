@@ -46,6 +46,7 @@ SIMPLIFY = Phase(
     "simplify",
     (
         "infer-shape",
+        "cast-remove",
         "constant-folding",
         "dimension-compute",
         "identity",

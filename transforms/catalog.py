@@ -11,6 +11,7 @@ _PASSES = {
     "infer-shape": "shape.infer_shape:InferShape",
     "constant-folding": "simplify.constant_folding:ConstantFolding",
     "dimension-compute": "shape.dimension_compute:DimensionCompute",
+    "cast-remove": "simplify.cast_remove:CastRemove",
     "identity": "simplify.identity:Identity",
     "compose-transposes": "simplify.compose_transposes:ComposeTransposes",
     "conv-batchnorm-fusion": "simplify.conv_batchnorm_fusion:ConvBatchnormFusion",
