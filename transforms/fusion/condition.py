@@ -98,7 +98,7 @@ _WORDS: dict[Kind, str] = {
     "dtype": "an element type",
     "number": "a number",
     "text": "a text",
-    "list": "a list, of which [0] is the first",
+    "list": "a list (write [0] for its first element)",
     "truth": "true or false",
     "anything": "a value",
 }

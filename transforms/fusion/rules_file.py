@@ -77,9 +77,10 @@ def _rules(content: object) -> list[Rule]:
     if not isinstance(content, dict):
         raise ValueError(f'must be an object {{"rules": [...]}}, got {_shown(content)}')
     _check_keys(cast("dict[str, Any]", content), ("rules",), ("rules",))
-    rules = _list(cast("dict[str, Any]", content)["rules"])
+    given = cast("dict[str, Any]", content)["rules"]
+    rules = _list(given)
     if rules is None:
-        raise ValueError("rules: must be a list [...]")
+        raise ValueError(f"rules: must be a list [...], got {_shown(given)}")
     return [_rule(k, rule) for k, rule in enumerate(rules, 1)]
 
 
