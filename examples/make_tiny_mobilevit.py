@@ -71,7 +71,7 @@ def gelu(g: Graph, x: str) -> str:
 
 
 def dropout(g: Graph, x: str) -> str:
-    return g.op("Dropout", x, g.constant(0.1, "float32"), g.constant(False, "bool"))
+    return g.op("Dropout", x, g.constant(0.1, "float32"))
 
 
 def dim(g: Graph, x: str, axis: int) -> str:
