@@ -17,7 +17,7 @@ from ..dialects.ge.core import GeOp
 from ..dialects.ge.errors import InputError, node_name
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import element_of, is_element
-from ..frontend.exporter import GraphExporter
+from ..frontend.exporter import GraphExporter, resolved
 from ..frontend.nodes import node_of
 from .meanings import MEANINGS
 
@@ -48,8 +48,9 @@ def _as_onnx(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, An
     node = node_of(op, graphs.name, graphs.body, opset)
     feeds: dict[str, Any] = {}
     for value, array in [*zip(op.operands, operands, strict=True), *captured.items()]:
-        if value in graphs.names:
-            feeds[graphs.names[value]] = array
+        name = graphs.names.get(resolved(value))  # an export looks through the arguments of a fusion
+        if name is not None:
+            feeds[name] = array
     try:
         results = _evaluator(node, opset, feeds).run(None, feeds)
     except Exception as err:

@@ -1,0 +1,55 @@
+"""A command in a process of its own: seconds, what it said, and the most memory that was its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+INTERVAL = 0.01  # seconds between two looks
+
+
+@dataclass(frozen=True)
+class Run:
+    """
+    seconds  wall, from start to end
+    peak     bytes, the most anonymous memory that was resident at a look; mapped files are not ours
+    error    what it wrote to stderr
+    """
+
+    code: int
+    seconds: float
+    peak: int
+    error: str
+
+
+def tool(name: str, *arguments: str) -> list[str]:
+    """The command of a tool (`ge_opt`) of the gecc that this Python has."""
+    return [sys.executable, "-m", f"gecc.tools.{name}", *arguments]
+
+
+def measured(command: Sequence[str], stdout: Path | None = None) -> Run:
+    """Runs a command to its end; its output goes to `stdout` or nowhere."""
+    with tempfile.TemporaryFile() as error, open(stdout or "/dev/null", "wb") as out:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=error)
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, anonymous(process.pid))
+            time.sleep(INTERVAL)
+        seconds = time.perf_counter() - start
+        error.seek(0)
+        return Run(process.returncode, seconds, peak, error.read().decode(errors="replace"))
+
+
+def anonymous(pid: int) -> int:
+    """Bytes of resident anonymous memory of a process; 0 when it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("Anonymous:")), 0)

@@ -1,0 +1,305 @@
+"""
+Real models through import, -O3 and export, and through buffers: are the outputs the same, and what does it take?
+
+    python bench/models.py resnet50.onnx bert.onnx -o rows.csv
+    python bench/models.py --models FOLDER --work FOLDER      # *.stripped.onnx with their rehydrate.py
+
+A model goes through `ge-opt -O3` in a process of its own. ONNX Runtime, without its graph optimisations, then runs the
+original and what came out. With --bufferize (without it: only models of up to 250 MB) free dims are bound, the module
+goes on to buffers in one arena, and the reference interpreter runs that too. Exit code 1 where anything failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import importlib.util
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import onnx
+from measure import measured, tool
+
+SMALL = 250_000_000
+"""Bytes up to which a model is also taken to buffers unasked: the reference is an interpreter."""
+
+LIMIT = 1_900_000_000
+"""Bytes of weights above which a model needs external data."""
+
+DIMS = {"batch": 2, "seq": 16, "past_seq": 8, "height": 64, "width": 64}
+OTHER_DIM = 2
+
+
+@dataclass
+class Row:
+    """
+    nodes, result_nodes  of the ONNX files, bodies included
+    opaque               ops that the dialect does not know, in what came out: "NonZero 2, Loop 1"
+    seconds, peak        of ge-opt from start to end; bytes of anonymous memory
+    error                max |a - b| / max |b| over the outputs in ONNX Runtime, the worst output
+    arena, bound         bytes; the least that any plan can have
+    buffer_error         as error, of the module on buffers in the reference against ONNX Runtime on the original
+    failure              what went wrong first
+    """
+
+    model: str
+    nodes: int = 0
+    result_nodes: int = 0
+    opaque: str = ""
+    seconds: float = 0.0
+    peak: int = 0
+    error: float | None = None
+    arena: int | None = None
+    bound: int | None = None
+    buffer_seconds: float | None = None
+    buffer_error: float | None = None
+    unchanged: bool = False
+    failure: str = ""
+
+
+def main() -> int:
+    args = _arguments()
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="gecc-bench-") as folder:
+        for path in _models(args):
+            row = _row(path, Path(folder), args)
+            rows.append(row)
+            print(f"{row.model}: {row.failure or 'ok'}", file=sys.stderr, flush=True)
+            if args.output:
+                _write(rows, args.output)
+    _show(rows)
+    return 1 if any(row.failure for row in rows) else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, help=".onnx files")
+    parser.add_argument("--models", type=Path, help="a folder with *.stripped.onnx and rehydrate.py")
+    parser.add_argument("--work", type=Path, help="where those are made whole, once")
+    parser.add_argument("--bufferize", action="store_true", help="all models on to buffers, also the large ones")
+    parser.add_argument("--dim", action="append", default=[], metavar="NAME=N", help=f"a free dim; by default {DIMS}")
+    parser.add_argument("-o", dest="output", type=Path, help="the table as CSV")
+    args = parser.parse_args()
+    if not args.files and not args.models:
+        parser.error("give .onnx files, or --models and --work")
+    if args.models and not args.work:
+        parser.error("--models needs --work")
+    args.dims = DIMS | {name: int(size) for name, _, size in (each.partition("=") for each in args.dim)}
+    return args
+
+
+def _models(args: argparse.Namespace) -> Iterator[Path]:
+    yield from args.files
+    if args.models:
+        spec = importlib.util.spec_from_file_location("rehydrate", args.models / "rehydrate.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for path in sorted(args.models.glob("*.stripped.onnx")):
+            whole = args.work / f"{path.name.removesuffix('.stripped.onnx')}.onnx"
+            if not whole.exists():
+                told = {p.key: p.value for p in onnx.load(path, load_external_data=False).metadata_props}
+                module.rehydrate(path, whole, external_data=int(told["stripped_bytes"]) > LIMIT)
+            yield whole
+
+
+# ------------------------------------------------------------------ one model
+
+
+def _row(path: Path, folder: Path, args: argparse.Namespace) -> Row:
+    row = Row(path.stem)
+    optimised, buffers = folder / "optimised.onnx", folder / "buffers.mlir"
+    try:
+        row.nodes = _node_count(path)
+        run = measured(tool("ge_opt", str(path), "-O3", "-o", str(optimised)))
+        row.seconds, row.peak = run.seconds, run.peak
+        if run.code:
+            raise _Failed(f"-O3: {run.error}")
+        row.result_nodes = _node_count(optimised)
+        row.unchanged = _nodes(path) == _nodes(optimised)
+        row.opaque = _apart(_opaque, str(optimised))
+        row.error = _apart(_outputs_differ, str(path), str(optimised), args.dims)
+        if args.bufferize or _size(path) <= SMALL:
+            shapes = _apart(_input_shapes, str(path), args.dims)
+            flags = ["-O3", "--ge-bufferize", "--memory-reuse", "-o", str(buffers)]
+            run = measured(tool("ge_opt", str(path), f"--input-shape={shapes}", *flags))
+            row.buffer_seconds = run.seconds
+            if run.code:
+                raise _Failed(f"buffers: {run.error}")
+            row.arena, row.bound = _apart(_arena, str(buffers))
+            row.buffer_error = _apart(_buffers_differ, str(path), str(buffers), args.dims)
+    except Exception as error:
+        row.failure = " ".join(str(error).split()) or type(error).__name__
+    finally:
+        for left in folder.iterdir():
+            left.unlink()
+    return row
+
+
+class _Failed(Exception):
+    pass
+
+
+def _apart(function: Callable[..., Any], *args: Any) -> Any:
+    """A call in a process of its own: what one model takes is gone before the next one."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *args).result()
+
+
+def _size(path: Path) -> int:
+    data = path.with_name(path.name + ".data")
+    return path.stat().st_size + (data.stat().st_size if data.exists() else 0)
+
+
+def _node_count(path: Path) -> int:
+    def nodes(graph: onnx.GraphProto) -> int:
+        return sum(1 + sum(nodes(a.g) for a in node.attribute if a.HasField("g")) for node in graph.node)
+
+    return nodes(onnx.load(path, load_external_data=False).graph)
+
+
+def _nodes(path: Path) -> list[tuple[str, tuple[str, ...]]]:
+    return [(n.op_type, tuple(n.input)) for n in onnx.load(path, load_external_data=False).graph.node]
+
+
+def _opaque(path: str) -> str:
+    from gecc.frontend import import_model
+
+    found = Counter(op.op_type.data for op in import_model(Path(path)).walk() if op.name == "ge.opaque")
+    return ", ".join(f"{name} {count}" for name, count in found.most_common())
+
+
+def _input_shapes(path: str, dims: Mapping[str, int]) -> str:
+    """The shapes of inputs that have free dims, as --input-shape takes them."""
+    graph = onnx.load(path, load_external_data=False).graph
+    constants = {tensor.name for tensor in graph.initializer}
+    shapes: list[str] = []
+    for info in graph.input:
+        declared = info.type.tensor_type.shape.dim
+        if info.name not in constants and any(not d.HasField("dim_value") for d in declared):
+            sizes = (d.dim_value if d.HasField("dim_value") else dims.get(d.dim_param, OTHER_DIM) for d in declared)
+            shapes.append(f"{info.name}:{','.join(map(str, sizes))}")
+    return ";".join(shapes)
+
+
+def _bound_inputs(path: str, dims: Mapping[str, int]) -> dict[str, Any]:
+    from gecc.driver.shapes import parse_input_shapes
+    from gecc.frontend import import_model
+    from gecc.reference import make_inputs
+    from gecc.transforms.shape.bind import bind_shapes
+
+    module = import_model(Path(path))
+    bind_shapes(module, parse_input_shapes(_input_shapes(path, dims)))
+    return make_inputs(module)
+
+
+def _onnxruntime(path: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return dict(zip((o.name for o in session.get_outputs()), session.run(None, inputs), strict=True))
+
+
+def _outputs_differ(path: str, optimised: str, dims: Mapping[str, int]) -> float:
+    inputs = _bound_inputs(path, dims)
+    expected = _onnxruntime(path, inputs)
+    return _worst(_onnxruntime(optimised, inputs), expected)
+
+
+def _buffers_differ(path: str, buffers: str, dims: Mapping[str, int]) -> float:
+    from gecc.driver import load_module
+    from gecc.reference import run
+
+    inputs = _bound_inputs(path, dims)
+    expected = _onnxruntime(path, inputs)
+    return _worst(run(load_module(buffers), inputs), expected)
+
+
+def _worst(got: dict[str, Any], expected: dict[str, Any]) -> float:
+    from gecc.tools.comparison import compare
+
+    found = list(compare(got, expected))
+    for name, far in found:
+        if not far.passes:
+            raise _Failed(f"output {name}: {far.problem or f'differs by {far.relative:.3g} of its largest element'}")
+    return max((far.relative for _, far in found), default=0.0)
+
+
+def _arena(path: str) -> tuple[int | None, int | None]:
+    from xdsl.dialects.builtin import IntegerAttr
+    from xdsl.dialects.func import FuncOp
+
+    from gecc.driver import load_module
+    from gecc.tools.summary import arena_bytes
+
+    module = load_module(path)
+    bounds = [op.attributes.get("ge.arena_bound") for op in module.body.block.ops if isinstance(op, FuncOp)]
+    return arena_bytes(module), next((b.value.data for b in bounds if isinstance(b, IntegerAttr)), None)
+
+
+# ------------------------------------------------------------------ the table
+
+
+def _write(rows: list[Row], path: Path) -> None:
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, [field.name for field in fields(Row)])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+
+
+def _show(rows: list[Row]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for name in (
+        "model",
+        "nodes",
+        "-O3",
+        "opaque",
+        "s",
+        "peak MB",
+        "error",
+        "arena MB",
+        "bound MB",
+        "error",
+        "failure",
+    ):
+        table.add_column(name, justify="left" if name in ("model", "opaque", "failure") else "right")
+    for row in rows:
+        table.add_row(
+            row.model,
+            str(row.nodes),
+            f"{row.result_nodes}{' unchanged' if row.unchanged else ''}",
+            row.opaque,
+            f"{row.seconds:.1f}",
+            f"{row.peak / 1e6:.0f}",
+            _number(row.error),
+            _megabytes(row.arena),
+            _megabytes(row.bound),
+            _number(row.buffer_error),
+            row.failure,
+        )
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1e}"
+
+
+def _megabytes(value: int | None) -> str:
+    return "" if value is None else f"{value / 1e6:.2f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
