@@ -11,6 +11,7 @@ from gecc.dialects.ge import (
     GeOp,
     contraction,
     convolution,
+    einsum,
     normalization,
     pooling,
     quantized,
@@ -27,7 +28,7 @@ with warnings.catch_warnings():
     from onnx.backend.test.case.node import collect_testcases
 
 OURS = (
-    *(contraction, convolution, normalization, pooling, quantized),
+    *(contraction, convolution, einsum, normalization, pooling, quantized),
     *(reduction, selection, softmax, transposed_convolution),
 )
 ROUNDED = {"test_averagepool_2d_ceil_last_window_starts_on_pad"}

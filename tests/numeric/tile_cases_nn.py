@@ -6,6 +6,7 @@ import numpy as np
 
 from gecc.dialects.ge.contraction import GemmOp, MatMulOp
 from gecc.dialects.ge.convolution import ConvOp
+from gecc.dialects.ge.einsum import EinsumOp
 from gecc.dialects.ge.normalization import (
     BatchNormalizationOp,
     GroupNormalizationOp,
@@ -193,6 +194,21 @@ def gemm(rng: Rng) -> Any:
     )
 
 
+def einsum(rng: Rng) -> Any:
+    i, j, k = sizes(rng, 3, 1, 5)
+    equation, *shapes = one_of(
+        rng,
+        ("ij,jk->ik", (i, j), (j, k)),
+        ("...ij,...jk", (2, i, j), (3, 1, j, k)),
+        ("ii->i", (i, i)),
+        ("b...d, bd -> ...b", (2, i, j, k), (2, k)),
+        ("ij,ij->ji", (i, j), (1, j)),
+        ("aij,jk,k->ka", (2, i, j), (j, k), (k,)),
+        ("ij->", (i, j)),
+    )
+    return EinsumOp, [small(rng, *shape) for shape in shapes], {"equation": equation}
+
+
 def matmul_integer(rng: Rng) -> Any:
     a, b = factors(rng)
     zero = one_of(rng, None, small(rng, dtype=np.uint8, low=0), small(rng, 1, dtype=np.uint8, low=0))
@@ -322,6 +338,7 @@ CASES = {
     "ge.conv_transpose": conv_transpose,
     "ge.cum_prod": scan(CumProdOp),
     "ge.cum_sum": scan(CumSumOp),
+    "ge.einsum": einsum,
     "ge.gemm": gemm,
     "ge.global_average_pool": global_pool(GlobalAveragePoolOp),
     "ge.global_lp_pool": global_pool(GlobalLpPoolOp),

@@ -1,10 +1,11 @@
-"""Matrix products (contraction.py, quantized.py)."""
+"""Products (contraction.py, einsum.py, quantized.py)."""
 
 import numpy as np
 import pytest
 from xdsl.utils.exceptions import VerifyException
 
 from gecc.dialects.ge.contraction import GemmOp, MatMulOp
+from gecc.dialects.ge.einsum import EinsumOp
 from gecc.reference import evaluate as reference
 
 from .movement_cases import M, N, built, check_tiles, free, op_of, round_trip, said
@@ -18,6 +19,7 @@ Q = "%sa, %za, %b, %sb, %zb, %sy, %zy"
         "%y = ge.matmul %a, %b : tensor<?x12x64x32xf32>, tensor<32x48xf32> -> tensor<?x12x64x48xf32>",
         "%y = ge.matmul %a, %b : tensor<3xf16>, tensor<5x3x4xf16> -> tensor<5x4xf16>",
         "%y = ge.matmul %a, %b : tensor<3xi32>, tensor<3xi32> -> tensor<i32>",
+        '%y = ge.einsum %a, %b equation "bij,bjk->bik" : tensor<?x4x8xf32>, tensor<?x8x2xf32> -> tensor<?x4x2xf32>',
         "%y = ge.gemm %a, %b : tensor<?x8xf32>, tensor<8x4xf32> -> tensor<?x4xf32>",
         "%y = ge.gemm %a, %b, %c alpha 0.5 beta 2.0 transA 1 transB 1"
         " : tensor<8x2xf32>, tensor<4x8xf32>, tensor<4xf32> -> tensor<2x4xf32>",
@@ -94,6 +96,50 @@ def test_free_dims() -> None:
     assert said(op.infer(free(N, M, N), free(N, M, 4))) == ("N", "M", "4")  # N and M may be equal
     op = op_of("%y = ge.gemm %a, %b transA 1 : tensor<?x?xf32>, tensor<?x4xf32> -> tensor<?x4xf32>")
     assert said(op.infer(free(N, M), free(N, 4), None)) == ("M", "4")
+
+
+@pytest.mark.parametrize(
+    ("equation", "operands", "message"),
+    [
+        ("i1->i", ("2x3xf32",), r"letters and at most one ellipsis, got 'i1' \(C1\)"),
+        ("......->...", ("2x3xf32",), r"letters and at most one ellipsis.*\(C1\)"),
+        ("ij->ik", ("2x3xf32",), r"letters of the inputs, each once.*got 'ik' \(C1\)"),
+        ("ij->ii", ("2x3xf32",), r"letters of the inputs, each once.*\(C1\)"),
+        ("...j->j", ("2x3xf32",), r"letters of the inputs, each once, and their ellipsis.*\(C1\)"),
+        ("ij,jk->ik", ("2x3xf32",), r"a term for each of 1 inputs, got 2 \(C2\)"),
+        ("i->i", ("2x3xf32",), r"'i' must have a letter for each of 2 axes \(C2\)"),
+        ("ijk...->i", ("2x3xf32",), r"'ijk...' must have a letter for each of 2 axes \(C2\)"),
+        ("ij,jk->ik", ("2x3xf32", "4x5xf32"), r"equal or 1 to broadcast, got 3 and 4 \(C3\)"),
+        ("ij,jk->ik", ("2x3xf32", "3x5xi32"), r"one element type.*\(C4\)"),
+    ],
+)
+def test_constraint_of_equations(equation: str, operands: tuple[str, ...], message: str) -> None:
+    with pytest.raises(VerifyException, match=message):
+        built(EinsumOp, *operands, equation=equation)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("ij,jk", ((2, 3), (3, 4))),
+        ("ba", ((2, 3),)),
+        ("b...a", ((2, 3, 4),)),
+        ("ii", ((3, 3),)),
+        ("...ij , jk -> k...i", ((5, 2, 3), (3, 4))),
+        ("->", ((),)),
+        ("...,...->...", ((2, 1), (3,))),
+        ("aA,Ab", ((2, 3), (3, 4))),
+    ],
+)
+def test_equations_are_numpys(equation: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+    op = built(EinsumOp, *("x".join([*map(str, s), "f32"]) for s in shapes), equation=equation)
+    assert op.results[0].type.get_shape() == np.einsum(equation, *(np.zeros(s) for s in shapes)).shape
+
+
+def test_free_dims_of_equations() -> None:
+    op = built(EinsumOp, "?x4x?xf32", "?x?xf32", equation="bij,jk->bik")
+    assert said(op.infer(free(N, 4, M), free(M, N))) == ("N", "4", "N")
+    assert built(EinsumOp, "2x4x8xf32", "8x3xf32", equation="bij,jk->bik").flops() == 2 * 2 * 4 * 8 * 3
 
 
 def test_tiles_of_both_sides() -> None:
