@@ -18,7 +18,7 @@ nothing: that is for memory-reuse.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -115,8 +115,9 @@ class _Bufferizer:
             self.buffers[argument] = new
         for k, value in enumerate(self.steps.returned):
             if self.has_buffer(value):
-                self.results[k] = self.argument(_memref_of(value), value.name_hint)
-                said.append(DictionaryAttr({"ge.result": UnitAttr(), **_said(self.function.res_attrs, k).data}))
+                result = {"ge.result": UnitAttr(), **_said(self.function.res_attrs, k).data}
+                self.results[k] = self.argument(_memref_of(value), _hint(result) or value.name_hint)
+                said.append(DictionaryAttr(result))
         self.argument(arena_type(0), "arena")
         said.append(arena_attributes(Layout().alignment))
         return said
@@ -271,6 +272,12 @@ def _memref_type(element: Attribute, shape: tuple[int, ...]) -> MemRefType[Attri
 def _row_major(shape: Sequence[int]) -> list[int]:
     """Strides in elements."""
     return [math.prod(shape[k + 1 :]) for k in range(len(shape))]
+
+
+def _hint(said: Mapping[str, Attribute]) -> str | None:
+    """The ONNX name, where it can be one of the text."""
+    name = text_of(said.get("onnx.name"))
+    return name if name is not None and SSAValue.is_valid_name(name) else None
 
 
 def _said(attrs: ArrayAttr[DictionaryAttr] | None, k: int) -> DictionaryAttr:
