@@ -68,12 +68,18 @@ def rule(**changed: Any) -> dict[str, Any]:
         (rule(pattern=["Add"] * 65), "pattern: must have 2 to 64 operators, got 65"),
         (rule(pattern=["MatMul", "Rellu"]), "pattern: no operator 'Rellu'; did you mean 'Relu'?"),
         (rule(pattern=["MatMul", "Zzz"]), "no operator 'Zzz'; an operator of another domain is written domain::Type"),
-        (rule(replacement=""), 'replacement: must be a name of ASCII letters, digits, \'_\', \'.\', \':\' and \'-\', got ""'),
+        (rule(replacement=""), "replacement: must be a name of ASCII letters, digits, '_', '.', ':' and '-', got \"\""),
         (rule(replacement="a b"), "replacement: must be a name"),
         (rule(replacement=None), "replacement: must be a name"),
         (rule(condition=True), "condition: must be text, got true"),
-        (rule(condition="batch =="), 'rule 1 ("FusedDense"): condition: column 9: a name, a number or \'(\' must stand'),
-        (rule(condition="Conv.group == 1"), "condition: column 6: 'Conv' is not in the pattern; allowed: MatMul, Add, Relu"),
+        (
+            rule(condition="batch =="),
+            "rule 1 (\"FusedDense\"): condition: column 9: a name, a number or '(' must stand",
+        ),
+        (
+            rule(condition="Conv.group == 1"),
+            "condition: column 6: 'Conv' is not in the pattern; allowed: MatMul, Add, Relu",
+        ),
         (rule(condition="MatMul.alpha == 1"), "condition: column 8: MatMul has no attribute 'alpha'; it has none"),
         (
             {"rules": [{"pattern": ["Conv", "Relu"], "replacement": "C", "condition": "Conv.grup == 1"}]},
