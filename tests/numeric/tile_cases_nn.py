@@ -139,9 +139,11 @@ def pool(cls: type) -> Any:
         attributes["kernel_shape"] = kernel
         if "pads" in attributes:  # a window of padding alone has no maximum and no mean
             attributes["pads"] = [min(p, k - 1) for p, k in zip(attributes["pads"], kernel * 2, strict=True)]
-        attributes["ceil_mode"] = one_of(rng, 0, 1)
+        attributes["ceil_mode"] = one_of(rng, 0, 1, 1)
+        if rng.integers(2):  # windows that end past the padded axis are found among these
+            attributes = {"kernel_shape": kernel, "ceil_mode": 1, "strides": [2] * len(kernel)}
         if cls is AveragePoolOp:
-            attributes["count_include_pad"] = one_of(rng, 0, 1)
+            attributes["count_include_pad"] = one_of(rng, 0, 1, 1)
         if cls is MaxPoolOp:
             attributes["results"] = one_of(rng, 1, 1, 2)
         x = small(rng, one_of(rng, 1, 3), one_of(rng, 1, 4), *size)
