@@ -67,3 +67,14 @@ def test_the_converter_runs_the_pass_under_ge_s_kind_of_name(tmp_path: Path):
     [node] = model.graph.node
     assert (node.domain, node.op_type, node.name) == ("acme", "Swish", "act/Mul")
     assert {opset.domain for opset in model.opset_import} == {"", "acme"}
+
+
+def test_the_reference_computes_the_op_by_its_scalar_function():
+    text = """
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = ge.sigmoid %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  %y = ge.mul %x, %s : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  func.return %y : tensor<4x8xf32>
+}
+"""
+    assert "acme.swish" in ge_opt(text, "--acme-swish", "--verify-numerics")

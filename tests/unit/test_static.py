@@ -13,8 +13,13 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", *arguments], cwd=TOP, capture_output=True, text=True)
 
 
-def test_ruff():
+def test_ruff_check():
     result = run("ruff", "check", "--no-cache", "--output-format=concise")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_ruff_format():
+    result = run("ruff", "format", "--no-cache", "--check", "--quiet", "--output-format=concise")
     assert result.returncode == 0, result.stdout + result.stderr
 
 
