@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DictionaryAttr, FloatAtt
 from xdsl.ir import Attribute
 
 from ..dialects.ge.attributes import RawAttr
-from ..dialects.ge.core import AttributeDecl
+from ..dialects.ge.core import REQUIRED, AttributeDecl
 from ..dialects.ge.data import array_of
 from ..dialects.ge.errors import text_of
 from ..dialects.ge.types import element_of
@@ -23,6 +23,7 @@ from .values import FileSymbol, fill_tensor, tensor_from_proto
 from .wire import span_of
 
 A = AttributeProto
+_KINDS: dict[str, Any] = {"int": int, "type": int, "float": float, "string": str, "ints": tuple, "floats": tuple}
 
 
 def plain_value(proto: AttributeProto) -> Any:
@@ -61,16 +62,17 @@ def declared_value(decl: AttributeDecl | None, proto: AttributeProto, symbol: Fi
         if not proto.HasField("t"):
             raise ValueError("not a tensor")
         return tensor_from_proto(proto.t, symbol)
-    value = plain_value(proto)
-    if kind == "type":
-        try:
-            return element_of(int(value)).type
-        except KeyError:
-            raise ValueError(f"{value} is no element type") from None
-    expected = {"int": int, "float": float, "string": str, "ints": tuple, "floats": tuple}.get(kind, object)
-    if not isinstance(value, expected):
+    value: Any = plain_value(proto)
+    if not isinstance(value, _KINDS.get(kind, object)):
         raise ValueError(f"{proto.name} is not of kind {kind}")
-    return value
+    if kind != "type":
+        return value
+    if value == TensorProto.UNDEFINED and decl is not None and decl.default is not REQUIRED:
+        return None  # ONNX: 0 is as if it were not there
+    try:
+        return element_of(value).type
+    except KeyError:
+        raise ValueError(f"{value} is no element type") from None
 
 
 def proto_of(name: str, kind: str, value: Any, resolve: Any) -> AttributeProto:
@@ -89,7 +91,7 @@ def proto_of(name: str, kind: str, value: Any, resolve: Any) -> AttributeProto:
         case "type":
             return AttributeProto(name=name, type=A.INT, i=element_of(value).onnx)
         case "tensor":
-            return AttributeProto(name=name, type=A.TENSOR, t=_tensor_of(*value, resolve))
+            return AttributeProto(name=name, type=A.TENSOR, t=_tensor_of(value[0], value[1], resolve))
         case _:
             raise ValueError(f"an attribute of kind {kind}")
 
@@ -152,7 +154,7 @@ def from_mlir(name: str, attr: Attribute, resolve: Any) -> AttributeProto:
         case DictionaryAttr():
             return AttributeProto(name=name, type=A.TENSOR, t=_tensor(attr, resolve))
         case ArrayAttr() if attr.data and isinstance(attr.data[0], DictionaryAttr):
-            tensors = [_tensor(cast(DictionaryAttr, d), resolve) for d in cast("ArrayAttr[Attribute]", attr).data]
+            tensors = [_tensor(cast(DictionaryAttr, d), resolve) for d in attr.data]
             return AttributeProto(name=name, type=A.TENSORS, tensors=tensors)
         case _:
             return helper.make_attribute(name, _unpack(attr))
@@ -179,7 +181,7 @@ def _unpack(attr: Attribute) -> Any:
         case FloatAttr():
             return cast("FloatAttr[Any]", attr).value.data
         case ArrayAttr():
-            return [_unpack(a) for a in cast("ArrayAttr[Attribute]", attr).data]
+            return [_unpack(a) for a in attr.data]
         case _:
             text = text_of(attr)
             if text is None:

@@ -14,7 +14,7 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from ..dialects.ge.attributes import SplatAttr, WeightAttr
 from ..dialects.ge.bodies import FusionOp, YieldOp
@@ -270,13 +270,13 @@ def flat(block: Block) -> Iterator[Operation]:
 def resolved(value: SSAValue) -> SSAValue:
     """The value itself behind results and arguments of fusions."""
     while True:
-        owner = value.owner
+        owner: Operation | Block = value.owner
         if isinstance(owner, FusionOp):
             last = owner.body.block.last_op
             assert last is not None
-            value = last.operands[cast(Any, value).index]
+            value = last.operands[cast(OpResult, value).index]
         elif isinstance(owner, Block) and isinstance(fusion := owner.parent_op(), FusionOp):
-            value = fusion.operands[cast(Any, value).index]
+            value = fusion.operands[cast(BlockArgument, value).index]
         else:
             return value
 
@@ -293,9 +293,8 @@ def _preferred(value: SSAValue) -> str | None:
     owner = value.owner
     if not isinstance(owner, Operation):
         return None
-    names = names_of_outputs(owner)
-    index = cast(Any, value).index
-    return names[index] if index < len(names) and names[index] else None
+    names, index = names_of_outputs(owner), cast(OpResult, value).index
+    return names[index] or None if index < len(names) else None
 
 
 def _derived(value: SSAValue) -> str:

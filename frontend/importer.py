@@ -21,6 +21,7 @@ import onnx.helper
 import onnx.shape_inference
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
@@ -45,7 +46,7 @@ from ..dialects.ge.data import Array, value_of, weight_in
 from ..dialects.ge.errors import InputError
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.shapes import RankUnknown
-from ..dialects.ge.types import UnknownType, element_of, tensor_type
+from ..dialects.ge.types import UnknownType, element_of, is_tensor, shape_of, tensor_type
 from . import wire
 from .attributes import declared_value, plain_value, to_mlir
 from .values import dims_from_proto, i64_vector, tensor_from_proto, type_from_proto, value_info
@@ -178,7 +179,7 @@ class _Importer:
         op = (
             self.constant(node, domain)
             or self.conditional(node, domain, operands, outputs, scope)
-            or self.known(block, node, domain, operands, outputs)
+            or self.known(block, node, domain, operands, outputs, scope)
             or self.opaque(node, domain, operands, outputs, scope)
         )
         block.add_op(op)
@@ -221,9 +222,10 @@ class _Importer:
         condition = operands[0] if len(operands) == 1 else None
         if domain or node.op_type != "If" or condition is None or not all(outputs):
             return None
-        if not isinstance(condition.type, TensorType) or condition.type.get_element_type() != i1:
+        type_ = condition.type
+        if not is_tensor(type_) or type_.element_type != i1:
             return None
-        if any(d not in (1, -(2**63)) for d in condition.type.get_shape()):
+        if any(d not in (1, DYNAMIC_INDEX) for d in shape_of(type_)):
             return None
         bodies = {a.name: self.body(a.g, scope) for a in node.attribute}
         if set(bodies) != {"then_branch", "else_branch"}:
@@ -250,7 +252,13 @@ class _Importer:
     # ------------------------------------------------------------------ nodes
 
     def known(
-        self, block: Block, node: NodeProto, domain: str, operands: list[SSAValue | None], outputs: Sequence[str]
+        self,
+        block: Block,
+        node: NodeProto,
+        domain: str,
+        operands: list[SSAValue | None],
+        outputs: Sequence[str],
+        scope: dict[str, SSAValue],
     ) -> Operation | None:
         cls = ONNX_OPS.get((domain, node.op_type))
         if cls is None or self.version(node.op_type, domain) < cls.onnx.since:
@@ -260,7 +268,8 @@ class _Importer:
         if any(isinstance(cast(Any, v.type).element_type, UnknownType) for v in operands if v is not None):
             return None
         try:
-            attrs = {a.name: declared_value(cls.decls.get(a.name), a, self.symbol) for a in node.attribute}
+            plain = [a for a in node.attribute if a.name not in cls.BODIES]
+            attrs = {a.name: declared_value(cls.decls.get(a.name), a, self.symbol) for a in plain}
         except ValueError:
             return None
         attrs = {k: v for k, v in attrs.items() if k not in cls.onnx.implied}
@@ -279,7 +288,9 @@ class _Importer:
             raise InputError(f"{node.op_type} lacks an attribute that it must have")
         constants = self.operands_of_attributes(cls, made, operands)
         try:
-            op = cls(*operands, results=[bool(o) for o in outputs], **attrs)
+            graphs = {a.name: a.g for a in node.attribute if a.name in cls.BODIES}
+            bodies = [self.body(graphs[name], scope) for name in cls.BODIES]
+            op = cls(*operands, results=[bool(o) for o in outputs], bodies=bodies, **attrs)
         except RankUnknown:
             return None
         except VerifyException:
@@ -453,7 +464,8 @@ def _schema(op_type: str, domain: str, version: int) -> onnx.defs.OpSchema | Non
 
 def _deterministic(schema: onnx.defs.OpSchema, has_bodies: bool) -> bool:
     # ONNX calls If, Loop and Scan nondeterministic for what their bodies may hold: those are looked at themselves.
-    return has_bodies or schema.node_determinism == onnx.defs.OpSchema.NodeDeterminism.Deterministic
+    # onnx's stubs leave `node_determinism` out.
+    return has_bodies or cast(Any, schema).node_determinism.name == "Deterministic"
 
 
 # ------------------------------------------------------------------ small things

@@ -55,7 +55,10 @@ def node_of(
         what = f"'{op.name}' is no ONNX operator: only modules on tensors can be exported"
         raise InputError(what, node=node_name(op))
     check_opset(op, opset)
-    return _known(op, name_of, opset)
+    node = _known(op, name_of, opset)
+    for name, body in zip(op.BODIES, op.regions, strict=True):
+        node.attribute.append(AttributeProto(name=name, type=AttributeProto.GRAPH, g=graph_of(body, name)))
+    return node
 
 
 def check_opset(op: GeOp, opset: int) -> None:
@@ -152,7 +155,8 @@ def _opaque(
     node.input.extend("" if v is None else name_of(v) for v in op.by_slot())
     node.output.extend("" if r is None else name_of(r) for r in op.results_by_slot())
     resolve = resolver(op)
-    for name, attr in (op.attrs.data if op.attrs is not None else {}).items():
+    attrs: dict[str, Attribute] = dict(op.attrs.data) if op.attrs is not None else {}
+    for name, attr in attrs.items():
         node.attribute.append(from_mlir(name, attr, resolve))
     for name, body in op.named_bodies():
         node.attribute.append(AttributeProto(name=name, type=AttributeProto.GRAPH, g=graph_of(body, name)))

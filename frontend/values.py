@@ -54,9 +54,9 @@ def type_from_proto(proto: TypeProto) -> Attribute:
             dims = tuple(d.dim_value if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
             return tensor_type(element, dims)
         case "sequence_type":
-            return SequenceType(type_from_proto(proto.sequence_type.elem_type))
+            return SequenceType.of(type_from_proto(proto.sequence_type.elem_type))
         case "optional_type":
-            return OptionalType(type_from_proto(proto.optional_type.elem_type))
+            return OptionalType.of(type_from_proto(proto.optional_type.elem_type))
         case _:
             return UnknownType()
 

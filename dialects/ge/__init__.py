@@ -52,6 +52,7 @@ FAMILIES = (
     bitwise,
     comparison,
     contraction,
+    control,
     conversion,
     convolution,
     einsum,
@@ -89,7 +90,7 @@ ONNX_OPS: dict[tuple[str, str], type[GeOp]] = {
 
 Ge = Dialect(
     "ge",
-    _ops(*FAMILIES, bodies, constants, control, memory, opaque),
+    _ops(*FAMILIES, bodies, constants, memory, opaque),
     [
         L2TilingAttr,
         RawAttr,

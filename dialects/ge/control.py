@@ -1,11 +1,11 @@
-"""Control flow: ops whose bodies read outer values as they are."""
+"""Control flow: ops whose bodies read outer values as they are. Sequences stay with ge.opaque."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, region_def, traits_def, var_result_def
 from xdsl.parser import Parser
@@ -13,9 +13,26 @@ from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
 from .bodies import YieldOp
-from .core import NODE, OUTPUTS, parse_names, print_names
+from .core import (
+    NODE,
+    OUTPUTS,
+    GeOp,
+    OnnxName,
+    ge_op,
+    info_of,
+    integer,
+    opt_ints,
+    opt_operand,
+    parse_names,
+    print_names,
+    var_operands,
+    var_results,
+)
+from .dims import unknown
 from .errors import fail
-from .types import shape_of
+from .info import Info, axis_of, same_dim
+from .shapes import rank_unknown
+from .types import is_element, shape_of
 
 
 @irdl_op_definition
@@ -89,3 +106,121 @@ class IfOp(IRDLOperation):
         return op
 
 
+class Iteration(GeOp):
+    """Shared by ops that run a body again and again: what is carried, then what is stacked up."""
+
+    BODIES: ClassVar[tuple[str, ...]] = ("body",)
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def yielded(self) -> Sequence[SSAValue]:
+        last = self.regions[0].block.last_op
+        if not isinstance(last, YieldOp):
+            fail(self, "the body must end in ge.yield (C2)")
+        return last.values
+
+    def carried(self, start: Info, value: SSAValue) -> Info:
+        """What is carried: what it starts as and what an iteration gives it have in common."""
+        info = self.given(value)
+        if info.element != start.element:
+            fail(self, f"an iteration must give {start.element}, got {info.element} (C3)")
+        if info.rank != start.rank:
+            rank_unknown(self, f"a value is {start.type} at first and {value.type} later (C3)")
+        return start.like([a if a == b else unknown() for a, b in zip(start.dims, info.dims, strict=True)])
+
+    def given(self, value: SSAValue) -> Info:
+        if not isinstance(value.type, TensorType) or not is_element(value.type.get_element_type()):
+            rank_unknown(self, f"an iteration gives {value.type} (C3)")
+        return info_of(value)
+
+
+@ge_op
+class LoopOp(Iteration):
+    """
+    Runs the body until its first result is false, or `trip_count` times. What is carried goes from an iteration to the
+    next; the other results of the body are stacked, one row an iteration.
+
+    C1  trip_count is one element of i64, cond one of i1
+    C2  the body takes the iteration's number, the condition and what is carried, and ends in ge.yield of the condition,
+        what is carried and a value a stacked result
+    C3  what is carried keeps its element type
+
+        %n, %s = ge.loop %m, %c, %v : tensor<i64>, tensor<i1>, tensor<4xf32> -> tensor<4xf32>, tensor<?x4xf32> {
+        ^bb0(%i: tensor<i64>, %go: tensor<i1>, %x: tensor<4xf32>):
+          ...
+          ge.yield %go, %y, %y : tensor<i1>, tensor<4xf32>, tensor<4xf32>
+        }
+
+    Source: ONNX Loop-25.
+    """
+
+    name = "ge.loop"
+    onnx = OnnxName("Loop", since=1)
+    trip_count = opt_operand()
+    cond = opt_operand()
+    initial = var_operands()
+    body = region_def("single_block")
+    outputs = var_results()
+
+    def infer(self, *operands: Any) -> list[Info]:
+        trips, cond, *initial = operands
+        for info, element in ((trips, i64), (cond, i1)):
+            if info is not None and (info.element != element or not same_dim(info.count, 1)):
+                fail(self, f"trip_count must be one i64 and cond one i1, got {info.type} (C1)")
+        _, *values = self.yielded()
+        if len(self.body.block.args) != 2 + len(initial) or len(values) != len(self.results):
+            fail(self, f"the body must take {2 + len(initial)} values and give {1 + len(self.results)} (C2)")
+        states = [self.carried(start, value) for start, value in zip(initial, values, strict=False)]
+        stacked = [self.given(value) for value in values[len(initial) :]]
+        return [*states, *(row.like([unknown(), *row.dims]) for row in stacked)]
+
+
+@ge_op
+class ScanOp(Iteration):
+    """
+    Runs the body once for each slice of the last `num_scan_inputs` operands along their scan axes. What is carried
+    (the operands before them) goes from a slice to the next; the other results of the body are stacked.
+
+    C1  num_scan_inputs is in 1 .. number of operands
+    C2  the body takes what is carried and the slices, and ends in ge.yield of what is carried and a value a stacked
+        result
+    C3  what is carried keeps its element type
+    C4  scan_input_axes are axes of the operands that are scanned, scan_output_axes of the stacked results
+
+        %n, %y = ge.scan %s, %x num_scan_inputs 1 : tensor<4xf32>, tensor<7x4xf32> -> tensor<4xf32>, tensor<7x4xf32> {
+        ^bb0(%state: tensor<4xf32>, %slice: tensor<4xf32>):
+          ...
+        }
+
+    Source: ONNX Scan-25 (from 9 on: 8 has a batch axis).
+    """
+
+    name = "ge.scan"
+    onnx = OnnxName("Scan", since=9)
+    operands_ = var_operands()
+    num_scan_inputs = integer()
+    scan_input_axes = opt_ints()
+    scan_input_directions = opt_ints()
+    scan_output_axes = opt_ints()
+    scan_output_directions = opt_ints()
+    body = region_def("single_block")
+    outputs = var_results()
+
+    def infer(self, *operands: Any) -> list[Info]:
+        count = self.num_scan_inputs
+        if not 1 <= count <= len(operands):
+            fail(self, f"num_scan_inputs must be in 1..{len(operands)}, got {count} (C1)")
+        initial, scanned = operands[: len(operands) - count], operands[len(operands) - count :]
+        values = self.yielded()
+        if len(self.body.block.args) != len(operands) or len(values) != len(self.results):
+            fail(self, f"the body must take {len(operands)} values and give {len(self.results)} (C2)")
+        axes = self.scan_input_axes or (0,) * count
+        lengths = [x.dims[axis_of(self, axis, x.rank, "C4")] for x, axis in zip(scanned, axes, strict=False)]
+        length = next((d for d in lengths if isinstance(d, int)), lengths[0])
+        states = [self.carried(start, value) for start, value in zip(initial, values, strict=False)]
+        rows = [self.given(value) for value in values[len(initial) :]]
+        stacked: list[Info] = []
+        for row, axis in zip(rows, self.scan_output_axes or (0,) * len(rows), strict=False):
+            dims = list(row.dims)
+            dims.insert(axis_of(self, axis, row.rank + 1, "C4"), length)
+            stacked.append(row.like(dims))
+        return [*states, *stacked]

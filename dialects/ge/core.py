@@ -36,7 +36,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
@@ -59,6 +59,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
+from xdsl.utils.exceptions import VerifyException
 
 from .errors import fail, text_of
 from .info import Info, info_of_type
@@ -216,8 +217,7 @@ class AttributeDecl:
 
 
 def ints(default: Sequence[int] | None = REQUIRED) -> tuple[int, ...]:
-    given = default is not None and default is not REQUIRED
-    return cast(Any, AttributeDecl(INTS, tuple(default) if given else default))
+    return cast(Any, AttributeDecl(INTS, default if default is None or default is REQUIRED else tuple(default)))
 
 
 def opt_ints() -> tuple[int, ...] | None:
@@ -277,18 +277,24 @@ class GeOp(IRDLOperation):
         result_slots: ClassVar[tuple[Slot, ...]]
         decls: ClassVar[dict[str, AttributeDecl]]
         """Attributes as declared, by ONNX's name."""
+        irdl_options: ClassVar[tuple[Any, ...]]
+
+    BODIES: ClassVar[tuple[str, ...]] = ()
+    """ONNX's names of the attributes that are graphs, one a region. Bodies read outer values as they are."""
 
     def __init__(
         self,
         *operands: SSAValue | None,
         result_types: Sequence[Attribute] | None = None,
         results: int | Sequence[bool] = 1,
+        bodies: Sequence[Region] = (),
         **attrs: Any,
     ) -> None:
         """
         operands       in ONNX's order, None for an absent one; a variadic operand takes the rest
         result_types   inferred if not given
         results        how many results, or which of them are there, where some are optional or variadic
+        bodies         one region for each name in BODIES
         attrs          ONNX attributes under their names, as plain values
         raises         VerifyException where a constraint does not hold
         """
@@ -302,11 +308,20 @@ class GeOp(IRDLOperation):
         if result_types is None:
             # Inference reads the op as it stands: it is made first with its operands' types known, then typed.
             unknown = [TensorType(f32, [])] * count
-            Operation.__init__(self, operands=present, result_types=unknown, properties=properties)
-            for value, info in zip(self.results, self.inferred(), strict=False):
+            Operation.__init__(
+                self, operands=present, result_types=unknown, properties=properties, regions=bodies
+            )
+            try:
+                infos = self.inferred()
+            except VerifyException:
+                self.drop_all_references()  # an op that never was reads nothing
+                raise
+            for value, info in zip(self.results, infos, strict=False):
                 value._type = info.type  # pyright: ignore[reportPrivateUsage]
         else:
-            Operation.__init__(self, operands=present, result_types=result_types, properties=properties)
+            Operation.__init__(
+                self, operands=present, result_types=result_types, properties=properties, regions=bodies
+            )
 
     @classmethod
     def pack(cls, attrs: dict[str, Any]) -> dict[str, Attribute]:
@@ -351,7 +366,8 @@ class GeOp(IRDLOperation):
     def rebuilt(self, operands: Sequence[SSAValue | None], **changed: Any) -> Self:
         """The same op on other operands (in ONNX's order) with some attributes changed; result types are inferred."""
         there = [r is not None for r in self.results_by_slot()]
-        new = type(self)(*operands, results=there, **(self.attrs() | changed))
+        bodies = [body.clone() for body in self.regions]
+        new = type(self)(*operands, results=there, bodies=bodies, **(self.attrs() | changed))
         new.attributes.update(self.attributes)
         return new
 
@@ -419,6 +435,9 @@ class GeOp(IRDLOperation):
             outs.pop()
         printer.print_list(outs, lambda v: printer.print_attribute(v.type) if v else printer.print_string("none"))
         print_names(printer, self.attributes)
+        for body in self.regions:
+            printer.print_string(" ")
+            printer.print_region(body)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -456,14 +475,15 @@ class GeOp(IRDLOperation):
         properties = cls.pack(attrs)
         cls._segments(properties, "operand", cls.slots, [u is not None for u in unresolved])
         cls._segments(properties, "result", cls.result_slots, [o is not None for o in outs])
-        op = cls.create(
+        attributes = dict(extra.data) if extra is not None else {}
+        parse_names(parser, attributes)
+        return cls.create(
             operands=[next(operands) for u in unresolved if u is not None],
             result_types=[o for o in outs if o is not None],
             properties=properties,
-            attributes=dict(extra.data) if extra is not None else {},
+            attributes=attributes,
+            regions=[parser.parse_region() for _ in cls.BODIES],
         )
-        parse_names(parser, op.attributes)
-        return op
 
 
 class PureOp(GeOp):

@@ -23,6 +23,7 @@ from ...dialects.ge.core import GeOp, info_of
 from ...dialects.ge.dims import Dim, symbol
 from ...dialects.ge.errors import text_of
 from ...dialects.ge.info import Info, info_of_type
+from ...dialects.ge.types import is_tensor
 
 
 class Dims:
@@ -39,7 +40,7 @@ class Dims:
             return
         attrs = cast("Sequence[DictionaryAttr]", function.arg_attrs.data) if function.arg_attrs else ()
         for k, argument in enumerate(block.args):
-            if isinstance(argument.type, TensorType):
+            if is_tensor(argument.type):
                 declared = attrs[k].data.get("ge.dims") if k < len(attrs) else None
                 self._known[argument] = _argument(argument.type, declared)
         self._block(block)
@@ -60,6 +61,9 @@ class Dims:
             case ConstantOp():
                 return  # looked at when asked for: most constants are weights
             case GeOp():
+                for region in op.regions:
+                    for block in region.blocks:
+                        self._block(block)
                 if all(isinstance(v.type, TensorType) for v in op.operands):
                     try:
                         self._results(op, op.inferred(self))
@@ -88,7 +92,7 @@ class Dims:
     def _yielded(self, op: Operation, blocks: Sequence[Block]) -> None:
         ends = [b.last_op.operands for b in blocks if b.last_op is not None]
         for k, value in enumerate(op.results):
-            if not isinstance(value.type, TensorType):
+            if not is_tensor(value.type):
                 continue
             given = [self(end[k]) for end in ends if isinstance(end[k].type, TensorType)]
             if len(given) == len(ends) and all(g.rank == given[0].rank for g in given):
