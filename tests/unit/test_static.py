@@ -19,7 +19,7 @@ def test_ruff_check():
 
 
 def test_ruff_format():
-    result = run("ruff", "format", "--no-cache", "--check", "--quiet", "--output-format=concise")
+    result = run("ruff", "format", "--no-cache", "--check")
     assert result.returncode == 0, result.stdout + result.stderr
 
 
