@@ -24,5 +24,6 @@ def test_every_file_passes(tmp_path: Path):
     assert run.returncode == 0, run.stdout + run.stderr
 
     found = {test["name"].removeprefix("gecc :: ") for test in tests}
-    assert found == {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.mlir")}
+    files = (path.relative_to(FOLDER) for path in FOLDER.rglob("*.mlir"))
+    assert found == {path.as_posix() for path in files if "Inputs" not in path.parts}
     assert found, "lit ran nothing"

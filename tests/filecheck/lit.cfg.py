@@ -12,6 +12,7 @@ build = here.parents[1] / "build" / "filecheck"
 config.name = "gecc"
 config.test_format = lit.formats.ShTest(execute_external=False)  # lit's own shell: no dependence on /bin/sh
 config.suffixes = [".mlir"]
+config.excludes = ["Inputs"]
 config.test_source_root = str(here)
 config.test_exec_root = str(build)
 config.maxIndividualTestTime = 120  # seconds; on `config`, since lit refuses it on `lit_config`
