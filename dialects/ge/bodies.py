@@ -190,7 +190,8 @@ def parse_bound(
     attributes = parser.parse_optional_attr_dict_with_keyword()
     arguments = [argument.resolve(contents_type(type_)) for argument, type_, _ in triples]
     body = parse_isolated(parser, arguments)
-    return [value for _, _, value in triples], outs, extra, dict(attributes.data) if attributes is not None else {}, body
+    named = dict(attributes.data) if attributes is not None else {}
+    return [value for _, _, value in triples], outs, extra, named, body
 
 
 def contents_type(type_: Attribute) -> Attribute:
@@ -203,10 +204,11 @@ def contents_type(type_: Attribute) -> Attribute:
 
 def _value_text(printer: Printer, value: SSAValue) -> str:
     """What `printer` writes for a value, taken without writing it."""
-    stream, printer.stream = printer.stream, StringIO()
+    text = StringIO()
+    stream, printer.stream = printer.stream, text
     try:
         printer.print_ssa_value(value)
-        return cast(StringIO, printer.stream).getvalue()
+        return text.getvalue()
     finally:
         printer.stream = stream
 

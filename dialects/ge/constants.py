@@ -53,7 +53,7 @@ from .data import (
 )
 from .errors import fail
 from .info import Info
-from .types import byte_size, element_of, is_static, shape_of, tensor_type
+from .types import byte_size, element_of, is_static, is_tensor, shape_of, tensor_type
 
 
 @irdl_op_definition
@@ -125,15 +125,16 @@ class _Data(IRDLOperation):
         printer.print_attribute(self.value)
         printer.print_op_attributes(self.attributes, reserved_attr_names=(NODE, OUTPUTS), print_keyword=True)
         # Dense data says its type itself.
-        own_type = isinstance(self.value, DenseIntOrFPElementsAttr) and isinstance(self.results[0].type, TensorType)
+        type_: Attribute = self.results[0].type
+        own_type = isinstance(self.value, DenseIntOrFPElementsAttr) and is_tensor(type_)
         if not own_type or self.attributes.keys() - {NODE, OUTPUTS}:
             printer.print_string(" : ")
-            printer.print_attribute(self.results[0].type)
+            printer.print_attribute(type_)
         print_names(printer, self.attributes)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_attribute()
+        value: Attribute = parser.parse_attribute()
         attributes = parser.parse_optional_attr_dict_with_keyword()
         if parser.parse_optional_punctuation(":") is not None:
             type_ = parser.parse_type()
@@ -142,7 +143,7 @@ class _Data(IRDLOperation):
         else:
             parser.raise_error("the constant's type must follow")
         extra = dict(attributes.data) if attributes is not None else {}
-        op = cls.create(properties={"value": value}, result_types=[type_], attributes=extra)
+        op = cls.create(properties={"value": cast(Attribute, value)}, result_types=[type_], attributes=extra)
         parse_names(parser, op.attributes)
         return op
 
@@ -174,7 +175,6 @@ class ConstantOp(_Data):
 
     def verify_(self) -> None:
         self._check()
-
 
 
 @irdl_op_definition

@@ -32,7 +32,7 @@ from .dims import unknown
 from .errors import fail
 from .info import Info, axis_of, same_dim
 from .shapes import rank_unknown
-from .types import is_element, shape_of
+from .types import is_element, is_tensor, shape_of
 
 
 @irdl_op_definition
@@ -128,8 +128,9 @@ class Iteration(GeOp):
         return start.like([a if a == b else unknown() for a, b in zip(start.dims, info.dims, strict=True)])
 
     def given(self, value: SSAValue) -> Info:
-        if not isinstance(value.type, TensorType) or not is_element(value.type.get_element_type()):
-            rank_unknown(self, f"an iteration gives {value.type} (C3)")
+        type_ = value.type
+        if not is_tensor(type_) or not is_element(type_.element_type):
+            rank_unknown(self, f"an iteration gives {type_} (C3)")
         return info_of(value)
 
 

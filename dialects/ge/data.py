@@ -27,13 +27,12 @@ from xdsl.dialects.builtin import (
     IntAttr,
     ModuleOp,
     SymbolRefAttr,
-    TensorType,
 )
 from xdsl.ir import Attribute, Operation
 
 from .attributes import RawAttr, SplatAttr, StringsAttr, WeightAttr, strings
 from .errors import InputError
-from .types import Element, StringType, byte_size, element_of, is_float, shape_of, tensor_type
+from .types import Element, StringType, byte_size, element_of, is_float, is_tensor, shape_of, tensor_type
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -184,8 +183,8 @@ def array_of(value: Attribute, type_: Attribute, module: ModuleOp | None) -> Arr
 
     raises     InputError where a weights file is missing or too short
     """
-    assert isinstance(type_, TensorType)
-    element, shape = cast("TensorType[Attribute]", type_).element_type, shape_of(type_)
+    assert is_tensor(type_)
+    element, shape = type_.element_type, shape_of(type_)
     match value:
         case SplatAttr():
             return np.broadcast_to(_splat_element(value, element), shape)

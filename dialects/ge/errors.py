@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, StringAttr
 from xdsl.ir import Attribute, Operation
@@ -41,9 +41,8 @@ def node_name(op: Operation) -> str | None:
     if name:
         return name
     outputs = op.attributes.get("onnx.outputs")
-    if isinstance(outputs, ArrayAttr) and outputs.data:
-        return text_of(outputs.data[0])
-    return None
+    names = cast("ArrayAttr[Attribute]", outputs).data if isinstance(outputs, ArrayAttr) else ()
+    return text_of(names[0]) if names else None
 
 
 def fail(op: Operation, what: str) -> NoReturn:

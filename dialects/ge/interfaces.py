@@ -18,12 +18,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from .core import GeOp
-from .types import is_element, is_static, nbytes, shape_of
+from .types import is_element, is_shaped, is_static, nbytes, shape_of
 
 Box: TypeAlias = "tuple[tuple[int, int], ...]"
 
@@ -68,7 +67,7 @@ class Work(abc.ABC):
         """Floating-point (or integer) operations of the whole op on static shapes; a multiply-add is two."""
 
 
-class View(abc.ABC):
+class View:
     """An op whose result is an operand's elements in the same order under another shape: no byte moves."""
 
     def view_of(self) -> int:
@@ -137,7 +136,7 @@ class Contraction(Work):
     """An op that multiplies and adds: convolution, matrix product."""
 
 
-class Movement(abc.ABC):
+class Movement:
     """An op that computes nothing: each element of the result is one of an operand (or a fill)."""
 
 
@@ -184,7 +183,4 @@ def bytes_of(op: Operation) -> int:
 def has_bytes(value: SSAValue) -> bool:
     """Whether a value is a static tensor or memref of elements of fixed width."""
     type_ = value.type
-    if not isinstance(type_, TensorType | MemRefType) or not is_static(type_):
-        return False
-    element = type_.get_element_type()
-    return is_element(element) and element.name != "ge.string"
+    return is_shaped(type_) and is_static(type_) and is_element(e := type_.element_type) and e.name != "ge.string"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -186,7 +186,8 @@ def arena_alignment(arena: SSAValue) -> int:
     block = arena.owner
     function = block.parent_op() if isinstance(block, Block) else None
     if isinstance(function, FuncOp) and function.arg_attrs is not None and block is function.body.blocks.first:
-        alignment = function.arg_attrs.data[cast(Any, arena).index].data.get("ge.alignment")
+        said = cast(DictionaryAttr, function.arg_attrs.data[cast(Any, arena).index])
+        alignment = said.data.get("ge.alignment")
         if isinstance(alignment, IntegerAttr):
-            return alignment.value.data
+            return cast("IntegerAttr[Any]", alignment).value.data
     return 1

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -100,7 +109,7 @@ class OpaqueOp(IRDLOperation):
         )
 
     def named_bodies(self) -> list[tuple[str, Region]]:
-        names = [text_of(cast(Attribute, n)) or "" for n in self.body_names.data] if self.body_names else []
+        names = [text_of(n) or "" for n in self.body_names.data] if self.body_names else []
         return list(zip(names, self.bodies, strict=True))
 
     def by_slot(self) -> list[SSAValue | None]:
@@ -112,7 +121,7 @@ class OpaqueOp(IRDLOperation):
 
     def verify_(self) -> None:
         for presence, values, what in ((self.inputs, self.ins, "inputs"), (self.outputs, self.outs, "outputs")):
-            if presence is not None and sum(cast("tuple[int, ...]", presence.get_values())) != len(values):
+            if presence is not None and sum(_flags(presence)) != len(values):
                 fail(self, f"{what} must name as many as there are, {len(values)}, got {presence} (C1)")
         if len(self.body_names.data if self.body_names else ()) != len(self.bodies):
             fail(self, f"each of the {len(self.bodies)} bodies must have a name (C2)")
@@ -185,8 +194,12 @@ def _presence(values: Sequence[object]) -> DenseArrayBase[Any] | None:
     return None if all(there) else DenseArrayBase.from_list(i64, there)
 
 
+def _flags(presence: DenseArrayBase[Any]) -> Sequence[int]:
+    return cast("DenseArrayBase[IntegerType]", presence).get_values()
+
+
 def _spread(presence: DenseArrayBase[Any] | None, values: Sequence[SSAValue]) -> list[SSAValue | None]:
     if presence is None:
         return list(values)
     there = iter(values)
-    return [next(there) if p else None for p in presence.get_values()]
+    return [next(there) if p else None for p in _flags(presence)]

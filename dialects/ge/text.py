@@ -7,7 +7,7 @@ from io import StringIO
 from typing import IO, Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, BytesAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -18,9 +18,9 @@ class ModulePrinter(Printer):
 
     def enter_scope(self) -> None:
         super().enter_scope()
-        outer = self._ssa_names[-2]
-        maps = outer.maps if isinstance(outer, ChainMap) else [outer]
-        self._ssa_names[-1] = cast("dict[str, int]", ChainMap({}, *maps))
+        outer: object = self._ssa_names[-2]
+        names = cast("ChainMap[str, int]", outer if isinstance(outer, ChainMap) else ChainMap(cast(Any, outer)))
+        self._ssa_names[-1] = cast("dict[str, int]", names.new_child())
 
 
 def print_module(op: Operation, stream: IO[str], *, generic: bool = False) -> None:
@@ -45,20 +45,25 @@ def parse_module(context: Context, source: str, name: str) -> ModuleOp:
     """
     module = Parser(context, source, name).parse_module()
     for op in module.walk():
-        for key, attr in op.attributes.items():
-            op.attributes[key] = _as_text(attr)
+        for attributes in (op.attributes, op.properties):
+            for key, attr in attributes.items():
+                attributes[key] = _as_text(attr)
     return module
 
 
 def _as_text(attr: Attribute) -> Attribute:
     """xDSL reads a literal with escapes beyond ASCII as bytes; what was printed was a string."""
-    if isinstance(attr, BytesAttr):
-        try:
-            return StringAttr(attr.data.decode("utf-8"))
-        except UnicodeDecodeError:
+    match attr:
+        case BytesAttr():
+            try:
+                return StringAttr(attr.data.decode("utf-8"))
+            except UnicodeDecodeError:
+                return attr
+        case ArrayAttr():
+            texts = [_as_text(a) for a in attr.data]
+            return attr if all(a is b for a, b in zip(texts, attr.data, strict=True)) else ArrayAttr(texts)
+        case DictionaryAttr():
+            named = {k: _as_text(a) for k, a in attr.data.items()}
+            return attr if all(a is attr.data[k] for k, a in named.items()) else DictionaryAttr(named)
+        case _:
             return attr
-    if isinstance(attr, ArrayAttr):
-        array = cast("ArrayAttr[Any]", attr)
-        if any(isinstance(a, BytesAttr) for a in array.data):
-            return ArrayAttr([_as_text(a) for a in array.data])
-    return attr

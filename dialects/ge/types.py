@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Self, TypeGuard
 
 import ml_dtypes
 import numpy as np
@@ -37,6 +37,10 @@ class UnknownType(ParametrizedAttribute, TypeAttribute):
 
 class _OneInside(ParametrizedAttribute):
     element: Attribute
+
+    @classmethod
+    def of(cls, element: Attribute) -> Self:
+        return cls.new([element])
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -139,9 +143,19 @@ def tensor_type(element: Attribute, dims: tuple[int, ...]) -> b.TensorType[Attri
     return b.TensorType(element, [d if d >= 0 else b.DYNAMIC_INDEX for d in dims])
 
 
+def is_tensor(type_: Attribute) -> TypeGuard[b.TensorType[Attribute]]:
+    """Whether a type is that of a tensor of known rank. (What `isinstance` says, without losing the element's type.)"""
+    return isinstance(type_, b.TensorType)
+
+
+def is_shaped(type_: Attribute) -> TypeGuard[b.TensorType[Attribute] | b.MemRefType[Attribute]]:
+    """Whether a type is that of a tensor or a buffer of known rank."""
+    return isinstance(type_, b.TensorType | b.MemRefType)
+
+
 def shape_of(type_: Attribute) -> tuple[int, ...]:
     """Dims of a tensor or memref type; a free one is negative."""
-    assert isinstance(type_, b.TensorType | b.MemRefType)
+    assert is_shaped(type_)
     return type_.get_shape()
 
 
@@ -155,9 +169,9 @@ def byte_size(element: Attribute, count: int) -> int:
 
 def nbytes(type_: Attribute) -> int:
     """Bytes of a static tensor or memref."""
-    assert isinstance(type_, b.TensorType | b.MemRefType)
+    assert is_shaped(type_)
     return byte_size(type_.element_type, math.prod(type_.get_shape()))
 
 
 def is_static(type_: Attribute) -> bool:
-    return isinstance(type_, b.TensorType | b.MemRefType) and all(d >= 0 for d in type_.get_shape())
+    return is_shaped(type_) and all(d >= 0 for d in type_.get_shape())

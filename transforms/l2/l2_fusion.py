@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
@@ -101,7 +101,7 @@ class L2Fusion(GePass):
         if self.cache is not None:
             if self.cache not in ("hints", "plain", "write-allocate"):
                 raise UsageError(f"l2-fusion: cache must be hints, plain or write-allocate, got '{self.cache}'")
-            machine = replace(machine, cache=cast(Literal["hints", "plain", "write-allocate"], self.cache))
+            machine = replace(machine, cache=self.cache)
         if self.l2_size is not None:
             if not self.l2_size * MIB >= self.page:
                 raise UsageError(f"l2-fusion: l2-size must hold a page of {self.page} bytes, got {self.l2_size} MiB")
@@ -193,7 +193,7 @@ def _tiling(described: Described, group: Group, traffic: GroupTraffic, saved: fl
 def _types(op: Operation) -> set[str]:
     """The ONNX operators that an op is made of."""
     if isinstance(op, FusionOp):
-        return set().union(*(_types(inner) for inner in op.body.block.ops))
+        return set[str]().union(*(_types(inner) for inner in op.body.block.ops))
     if isinstance(op, GeOp):
         return {op.onnx.type}
     kind = text_of(op.properties.get("op_type"))

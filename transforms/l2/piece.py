@@ -160,11 +160,11 @@ class _Builder:
 
     def build(self) -> Described:
         reads = [[self._root(v) for v in op.operands] for op in self.ops]
-        writes = [list(op.results) for op in self.ops]
+        writes: list[list[SSAValue]] = [list(op.results) for op in self.ops]
         last = self.block.last_op
         returned = {self._root(v) for v in (last.operands if last is not None else ())}
         # A tensor is cut if whoever writes it, and everybody who reads it in a tile, does so by samples.
-        cut = {r for op in self.rows for r in op.results}
+        cut: set[SSAValue] = {r for op in self.rows for r in op.results}
         asked: dict[SSAValue, list[bool]] = {}
         for op, values in zip(self.ops, reads, strict=True):
             boxes = needs(op, 0, self.rows[op]) if op in self.rows else None
@@ -221,5 +221,3 @@ class _Builder:
             end.update((v, k + 1) for v in values if v in begin)
         buffers = [Buffer(begin[v], end[v], nbytes(v.type)) for v in begin]
         return dict(zip(begin, plan_offsets(buffers, alignment=self.align), strict=True))
-
-

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from ...dialects.ge.errors import UsageError, text_of
-from ...dialects.ge.types import shape_of, tensor_type
+from ...dialects.ge.types import is_tensor, shape_of, tensor_type
 from ..rewriting import functions
 from .infer_shape import infer_shapes
 
@@ -30,7 +30,7 @@ def bind_shapes(module: ModuleOp, shapes: Mapping[str, Sequence[int]]) -> None:
 
 def _bind(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
     block = function.body.block
-    attrs = [dict(cast(DictionaryAttr, a).data) for a in function.arg_attrs.data] if function.arg_attrs else []
+    attrs = [dict(a.data) for a in function.arg_attrs.data] if function.arg_attrs else []
     attrs.extend({} for _ in range(len(block.args) - len(attrs)))
     names = [text_of(a.get("onnx.name")) or "" for a in attrs]
     sizes: dict[str, int] = {}
@@ -39,7 +39,7 @@ def _bind(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
             raise UsageError(f"the model has no input '{name}'; its inputs are {', '.join(names)}")
         k = names.index(name)
         type_ = block.args[k].type
-        if not isinstance(type_, TensorType) or len(dims) != len(shape_of(type_)):
+        if not is_tensor(type_) or len(dims) != len(shape_of(type_)):
             raise UsageError(f"input '{name}' is {type_}: it cannot be {list(dims)}")
         for axis, (have, want) in enumerate(zip(shape_of(type_), dims, strict=True)):
             symbol = _symbol(attrs[k], axis)
@@ -48,27 +48,27 @@ def _bind(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
             if want >= 0 and symbol and sizes.setdefault(symbol, want) != want:
                 raise UsageError(f"dim '{symbol}' cannot be both {sizes[symbol]} and {want}")
         block.args[k]._type = tensor_type(  # pyright: ignore[reportPrivateUsage]
-            cast("TensorType[Attribute]", type_).element_type,
+            type_.element_type,
             tuple(h if w < 0 else w for h, w in zip(shape_of(type_), dims, strict=True)),
         )
     for k, argument in enumerate(block.args):
-        if not isinstance(argument.type, TensorType):
+        type_ = argument.type
+        if not is_tensor(type_):
             continue
-        told = shape_of(argument.type)
+        told = shape_of(type_)
         dims = tuple(d if d >= 0 else sizes.get(_symbol(attrs[k], axis) or "", -1) for axis, d in enumerate(told))
-        argument._type = tensor_type(cast(Any, argument.type).element_type, dims)  # pyright: ignore[reportPrivateUsage]
+        argument._type = tensor_type(type_.element_type, dims)  # pyright: ignore[reportPrivateUsage]
         attrs[k] = _bound(attrs[k], sizes, dims)
     function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(a) for a in attrs])
     if function.res_attrs:
-        results = [dict(cast(DictionaryAttr, a).data) for a in function.res_attrs.data]
+        results = [dict(a.data) for a in function.res_attrs.data]
         function.properties["res_attrs"] = ArrayAttr([DictionaryAttr(_bound(r, sizes, ())) for r in results])
 
 
 def _symbol(said: Mapping[str, Attribute], axis: int) -> str | None:
-    dims = said.get("ge.dims")
-    if not isinstance(dims, ArrayAttr) or axis >= len(dims.data):
-        return None
-    return text_of(cast("ArrayAttr[Attribute]", dims).data[axis])
+    declared = said.get("ge.dims")
+    dims = cast("ArrayAttr[Attribute]", declared).data if isinstance(declared, ArrayAttr) else ()
+    return text_of(dims[axis]) if axis < len(dims) else None
 
 
 def _bound(said: dict[str, Attribute], sizes: Mapping[str, int], dims: Sequence[int]) -> dict[str, Attribute]:

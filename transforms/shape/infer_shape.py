@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.ge.bodies import FusionOp
 from ...dialects.ge.control import IfOp
 from ...dialects.ge.core import GeOp
-from ...dialects.ge.types import shape_of
+from ...dialects.ge.types import is_static, is_tensor
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions, sync_type
@@ -50,7 +50,7 @@ def infer_shapes(function: FuncOp) -> int:
             for argument, value in zip(op.body.block.args, op.ins, strict=True):
                 changed += _set_type(argument, value.type)
         for value in values:
-            if isinstance(value.type, TensorType) and any(d < 0 for d in shape_of(value.type)):
+            if is_tensor(value.type) and not is_static(value.type):
                 changed += _set_type(value, dims(value).type)
     sync_type(function)
     return changed
@@ -61,5 +61,3 @@ def _set_type(value: SSAValue, type_: Attribute) -> int:
         return 0
     value._type = type_  # pyright: ignore[reportPrivateUsage]
     return 1
-
-

@@ -79,7 +79,7 @@ def is_exact(source: Attribute, target: Attribute) -> bool:
         return b.dtype != np.bool_ and b.dtype.kind in "iuf"
     if a.dtype.kind in "iu" and b.dtype.kind in "iuf":
         if b.dtype.kind == "f":
-            return a.bits - (a.dtype.kind == "i") <= np.finfo(b.dtype).nmant + 1
+            return a.bits - (a.dtype.kind == "i") <= np.finfo(b.dtype.name).nmant + 1
         signed_ok = b.dtype.kind == "i" or a.dtype.kind == "u"
         return signed_ok and b.bits - (b.dtype.kind == "i") >= a.bits - (a.dtype.kind == "i")
     wider = {"float16": ("float32", "float64"), "bfloat16": ("float32", "float64"), "float32": ("float64",)}
@@ -95,5 +95,3 @@ class CastRemove(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns(op, [CastLikeIsCast(), DropSame(), SkipExact()])
-
-

@@ -18,8 +18,8 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.attributes import SplatAttr
@@ -28,7 +28,7 @@ from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import InputError
 from ...dialects.ge.interfaces import flops_of, has_bytes, is_pure
 from ...dialects.ge.opaque import OpaqueOp
-from ...dialects.ge.types import is_element, is_static, nbytes, shape_of
+from ...dialects.ge.types import is_element, is_static, is_tensor, nbytes, shape_of
 from ..base import GePass
 from ..report import count, missed
 from ..rewriting import replace_uses, walk_outside
@@ -139,7 +139,7 @@ def _weigh(group: Sequence[Operation]) -> tuple[int, int]:
     for op in group:
         sources.update((v, None) for v in op.operands if isinstance(v.owner, ConstantOp))
         made += sum(_size(r.type) for r in op.results if any(u.operation not in inside for u in r.uses))
-        if not all(is_static(r.type) for r in op.results if isinstance(r.type, TensorType)):
+        if not all(is_static(r.type) for r in op.results if is_tensor(r.type)):
             made += sum(_size(v.type) for v in op.operands)  # not known: about what goes in
     for value in sources:
         if all(use.operation in inside for use in value.uses):
@@ -147,8 +147,8 @@ def _weigh(group: Sequence[Operation]) -> tuple[int, int]:
     return made, freed
 
 
-def _size(type_: Any) -> int:
-    if not isinstance(type_, TensorType) or not is_static(type_):
+def _size(type_: Attribute) -> int:
+    if not is_tensor(type_) or not is_static(type_):
         return 0
     try:
         return nbytes(type_)
@@ -162,11 +162,8 @@ def _stored(op: ConstantOp) -> int:
     return min(size, 16) if isinstance(op.value, SplatAttr) else size
 
 
-def _fits(value: Any, type_: Any) -> bool:
-    if value is None or isinstance(value, list | tuple) or not isinstance(type_, TensorType):
+def _fits(value: Any, type_: Attribute) -> bool:
+    if value is None or isinstance(value, list | tuple) or not is_tensor(type_) or not is_element(type_.element_type):
         return False
-    if not is_element(cast("TensorType[Any]", type_).element_type):
-        return False
-    shape: Sequence[int] = shape_of(type_)
-    found = np.shape(value)
+    shape, found = shape_of(type_), np.shape(value)
     return len(shape) == len(found) and all(s < 0 or s == d for s, d in zip(shape, found, strict=True))

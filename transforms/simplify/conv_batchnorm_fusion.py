@@ -73,7 +73,7 @@ class FoldIntoWeights(RewritePattern):
         fused = conv.rebuilt([conv.x, *(c.output for c in constants)])
         if "onnx.outputs" in op.attributes:
             fused.attributes["onnx.outputs"] = op.attributes["onnx.outputs"]
-        fused.y._type = op.results[0].type  # pyright: ignore[reportPrivateUsage]
+        fused.results[0]._type = op.results[0].type  # pyright: ignore[reportPrivateUsage]
         rewriter.insert(constants)
         rewriter.replace(op, fused)
         rewriter.erase(conv)
