@@ -46,6 +46,7 @@ SIMPLIFY = Phase(
     "simplify",
     (
         "infer-shape",
+        "cond-remove",
         "cast-remove",
         "constant-folding",
         "dimension-compute",

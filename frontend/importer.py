@@ -41,7 +41,7 @@ from ..dialects.ge import ONNX_OPS, GeOp
 from ..dialects.ge.bodies import YieldOp
 from ..dialects.ge.constants import ConstantOp, WeightsOp
 from ..dialects.ge.control import IfOp
-from ..dialects.ge.core import REQUIRED, set_names
+from ..dialects.ge.core import REQUIRED, info_of, set_names
 from ..dialects.ge.data import Array, value_of, weight_in
 from ..dialects.ge.errors import InputError
 from ..dialects.ge.opaque import OpaqueOp
@@ -261,7 +261,8 @@ class _Importer:
         scope: dict[str, SSAValue],
     ) -> Operation | None:
         cls = ONNX_OPS.get((domain, node.op_type))
-        if cls is None or self.version(node.op_type, domain) < cls.onnx.since:
+        version = self.version(node.op_type, domain)
+        if cls is None or not version:
             return None
         if any(v is not None and not isinstance(v.type, TensorType) for v in operands):
             return None
@@ -273,6 +274,11 @@ class _Importer:
         except ValueError:
             return None
         attrs = {k: v for k, v in attrs.items() if k not in cls.onnx.implied}
+        if version < cls.onnx.since:
+            newer = cls.from_older(version, attrs, [None if v is None else info_of(v) for v in operands])
+            if newer is None:
+                return None
+            attrs = newer
         older = {
             name: slot
             for before, names in cls.onnx.attributes_before.items()

@@ -67,7 +67,7 @@ def check_opset(op: GeOp, opset: int) -> None:
     if name.domain:
         return
     since = since_version(name.type, opset)
-    if since < name.since:
+    if since < name.since and (not since or op.to_older(since) is None):
         newest = f"needs opset {_first_opset(name.type, name.since)}"
         raise InputError(f"{name.type} {newest}, the model is written for opset {opset}", node=node_name(op))
 
@@ -114,9 +114,11 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
         results.pop()
     node.output.extend("" if r is None else name_of(r) for r in results)
     resolve = resolver(op)
-    for name, decl in op.decls.items():
-        if name in op.properties and not decl.ours:
-            attrs.append(proto_of(name, decl.codec.kind, decl.codec.unpack(op.properties[name]), resolve))
+    since = since_version(op.onnx.type, opset, op.onnx.domain)
+    plain = op.attrs() if since >= op.onnx.since or op.onnx.domain else op.to_older(since) or {}
+    for name, value in plain.items():
+        if not op.decls[name].ours:
+            attrs.append(proto_of(name, op.decls[name].codec.kind, value, resolve))
     known = attribute_names(op.onnx.type, opset, op.onnx.domain)
     attrs.extend(onnx.helper.make_attribute(name, value) for name, value in op.implied().items() if name in known)
     for attr in attrs:

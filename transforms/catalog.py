@@ -12,6 +12,7 @@ _PASSES = {
     "constant-folding": "simplify.constant_folding:ConstantFolding",
     "dimension-compute": "shape.dimension_compute:DimensionCompute",
     "cast-remove": "simplify.cast_remove:CastRemove",
+    "cond-remove": "simplify.cond_remove:CondRemove",
     "identity": "simplify.identity:Identity",
     "compose-transposes": "simplify.compose_transposes:ComposeTransposes",
     "conv-batchnorm-fusion": "simplify.conv_batchnorm_fusion:ConvBatchnormFusion",

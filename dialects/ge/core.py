@@ -377,6 +377,20 @@ class GeOp(IRDLOperation):
         del attrs, operands, results
         return True
 
+    @classmethod
+    def from_older(cls, version: int, attrs: dict[str, Any], operands: Sequence[Info | None]) -> dict[str, Any] | None:
+        """
+        For a node of a version before `onnx.since`: the attributes under which this op means the same on these
+        operands; None where it does not.
+        """
+        del version, attrs, operands
+        return None
+
+    def to_older(self, version: int) -> dict[str, Any] | None:
+        """The inverse of `from_older`: all attributes of a node of that version, None where it cannot mean this."""
+        del version
+        return None
+
     def implied(self) -> dict[str, Any]:
         """The attributes of `OnnxName.implied`, as the operands say them; what is not known is left out."""
         return {}

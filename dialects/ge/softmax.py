@@ -37,8 +37,24 @@ class AlongAxis(Normalization):
         return (self.axis % len(shape_of(self.input.type)),)
 
 
+class OnceOverTheRest(AlongAxis):
+    """
+    Shared by functions that before opset 13 went over `axis` (1 by default) and all axes after it: the same along the
+    last axis.
+    """
+
+    @classmethod
+    def from_older(cls, version: int, attrs: dict[str, Any], operands: Sequence[Info | None]) -> dict[str, Any] | None:
+        x, axis = operands[0], attrs.get("axis", 1)
+        return {"axis": -1} if x is not None and axis in (-1, x.rank - 1) else None
+
+    def to_older(self, version: int) -> dict[str, Any] | None:
+        last = len(shape_of(self.input.type)) - 1
+        return {"axis": last} if self.axis in (-1, last) else None
+
+
 @ge_op
-class SoftmaxOp(AlongAxis):
+class SoftmaxOp(OnceOverTheRest):
     """
     y = e ^ (x - m) / (sum of e ^ (x - m) along axis), with m the greatest x along axis
 
@@ -55,7 +71,7 @@ class SoftmaxOp(AlongAxis):
 
 
 @ge_op
-class LogSoftmaxOp(AlongAxis):
+class LogSoftmaxOp(OnceOverTheRest):
     """
     y = x - m - log(sum of e ^ (x - m) along axis), with m the greatest x along axis
 
@@ -72,7 +88,7 @@ class LogSoftmaxOp(AlongAxis):
 
 
 @ge_op
-class HardmaxOp(AlongAxis):
+class HardmaxOp(OnceOverTheRest):
     """
     1 at the first of the greatest elements along axis, 0 elsewhere.
 
