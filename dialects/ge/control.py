@@ -28,7 +28,7 @@ from .core import (
     var_operands,
     var_results,
 )
-from .dims import unknown
+from .dims import unknown_size
 from .errors import fail
 from .info import Info, axis_of, same_dim
 from .shapes import rank_unknown
@@ -125,7 +125,7 @@ class Iteration(GeOp):
             fail(self, f"an iteration must give {start.element}, got {info.element} (C3)")
         if info.rank != start.rank:
             rank_unknown(self, f"a value is {start.type} at first and {value.type} later (C3)")
-        return start.like([a if a == b else unknown() for a, b in zip(start.dims, info.dims, strict=True)])
+        return start.like([a if a == b else unknown_size() for a, b in zip(start.dims, info.dims, strict=True)])
 
     def given(self, value: SSAValue) -> Info:
         type_ = value.type
@@ -172,7 +172,7 @@ class LoopOp(Iteration):
             fail(self, f"the body must take {2 + len(initial)} values and give {1 + len(self.results)} (C2)")
         states = [self.carried(start, value) for start, value in zip(initial, values, strict=False)]
         stacked = [self.given(value) for value in values[len(initial) :]]
-        return [*states, *(row.like([unknown(), *row.dims]) for row in stacked)]
+        return [*states, *(row.like([unknown_size(), *row.dims]) for row in stacked)]
 
 
 @ge_op

@@ -108,12 +108,18 @@ _fresh = itertools.count()
 
 
 def unknown() -> Expr:
-    """A dim of which nothing is known: equal to itself only. Its name cannot be a symbol's."""
+    """A number of which nothing is known: equal to itself only. Its name cannot be a symbol's."""
     return symbol(f"?{next(_fresh)}")
 
 
+def unknown_size() -> Expr:
+    """A dim of which nothing is known: equal to itself only, and not negative."""
+    return symbol(f"?dim{next(_fresh)}")
+
+
 def is_unknown(dim: Dim) -> bool:
-    return any(s.startswith("?") for s in symbols_of(dim))
+    """Whether not even the sign of some part of `dim` is known."""
+    return any(s.startswith("?") and not s.startswith("?dim") for s in symbols_of(dim))
 
 
 def is_size(dim: Dim) -> bool:

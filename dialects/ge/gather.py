@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from .core import OnnxName, PureOp, ge_op, integer, operand, result, text
-from .dims import is_size, unknown
+from .dims import is_size, unknown_size
 from .errors import fail
 from .info import Info, axis_of, either, same_dim, same_element
 from .interfaces import Box, Movement, Overwrites, Tiles, on_operands, whole
@@ -302,8 +302,8 @@ class OneHotOp(Indexed, Movement):
         if values.rank != 1 or not same_dim(values.dims[0], 2):
             fail(self, f"values must be a vector of 2, got {values.type} (C2)")
         axis = axis_of(self, self.axis, indices.rank + 1, "C3")
-        size = depth.elements[0] if depth.elements else unknown()
-        dims = [*indices.dims[:axis], size if is_size(size) else unknown(), *indices.dims[axis:]]
+        size = depth.elements[0] if depth.elements else unknown_size()
+        dims = [*indices.dims[:axis], size if is_size(size) else unknown_size(), *indices.dims[axis:]]
         return Info(values.element, tuple(dims))
 
     def loops(self) -> tuple[str, ...]:

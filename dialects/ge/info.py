@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import MemRefType, TensorType, i32, i64
 from xdsl.ir import Attribute, Operation
 
 from .data import Array
-from .dims import Dim, Expr, product, unknown
+from .dims import Dim, Expr, product, unknown_size
 from .errors import fail
 from .types import element_of, shape_of, tensor_type
 
@@ -82,7 +82,7 @@ def info_of_type(type_: Attribute) -> Info:
     """What a ranked tensor or memref type says: each free dim is one of which nothing is known."""
     assert isinstance(type_, TensorType | MemRefType)
     shape = cast("TensorType[Attribute]", type_).get_shape()
-    return Info(cast(Any, type_).element_type, tuple(d if d >= 0 else unknown() for d in shape))
+    return Info(cast(Any, type_).element_type, tuple(d if d >= 0 else unknown_size() for d in shape))
 
 
 def axis_of(op: Operation, axis: int, rank: int, code: str) -> int:
@@ -123,7 +123,17 @@ def broadcast_dim(op: Operation, a: Dim, b: Dim, code: str) -> Dim:
         return a
     if isinstance(b, int):
         return b
-    return unknown()
+    if _bounds(a, b):
+        return b
+    return a if _bounds(b, a) else unknown_size()
+
+
+def _bounds(a: Dim, b: Dim) -> bool:
+    """Whether `a` is min(b, c) for a number c > 1: only where they are equal do the two broadcast, and then to b."""
+    if not isinstance(a, Expr) or len(a.terms) != 1 or a.terms[0][1] != 1 or len(a.terms[0][0]) != 1:
+        return False
+    atom = a.terms[0][0][0]
+    return atom.name == "min" and b in atom.args and all(x == b or (isinstance(x, int) and x > 1) for x in atom.args)
 
 
 def broadcast(op: Operation, code: str, *shapes: Sequence[Dim]) -> tuple[Dim, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from .core import OnnxName, PureOp, ge_op, integer, ints, operand, opt_operand, result
-from .dims import Dim, exact_quotient, floordiv, is_size, product, unknown
+from .dims import Dim, exact_quotient, floordiv, is_size, product, unknown_size
 from .errors import fail
 from .info import Info, axes_of
 from .interfaces import Box, Movement, Tiles, View, on_operands
@@ -124,7 +124,7 @@ class ReshapeOp(Viewed):
             if not isinstance(rank, int):
                 rank_unknown(self, "the length of shape must be known (C1)")
             # One dim of which nothing is known is what -1 would be.
-            return x.like([x.count] if rank == 1 else [unknown() for _ in range(rank)])
+            return x.like([x.count] if rank == 1 else [unknown_size() for _ in range(rank)])
         return moved(x, self._resolve(x, wanted))
 
     def _resolve(self, x: Info, wanted: list[Dim]) -> list[Dim]:
@@ -147,7 +147,7 @@ class ReshapeOp(Viewed):
         elif isinstance(x.count, int) and isinstance(known, int) and left is None:
             fail(self, f"{x.count} elements cannot be {dims} (C4)")
         for k in rest:
-            dims[k] = unknown()
+            dims[k] = unknown_size()
         if len(rest) == 1 and known != 0:
             dims[rest[0]] = left if left is not None else floordiv(x.count, known)
         return dims
@@ -197,7 +197,7 @@ class SqueezeOp(Viewed):
             if axes.numbers is None:
                 if not isinstance(axes.dims[0], int):
                     rank_unknown(self, "the length of axes must be known (C1)")
-                return x.like([unknown() for _ in range(x.rank - axes.dims[0])])
+                return x.like([unknown_size() for _ in range(x.rank - axes.dims[0])])
             gone = axes_of(self, axes.numbers, x.rank, "C1")
         if any(isinstance(x.dims[k], int) and x.dims[k] != 1 for k in gone):
             fail(self, f"axes {list(gone)} must be of dim 1, got {x.type} (C2)")
@@ -239,7 +239,7 @@ class UnsqueezeOp(Viewed):
             rank_unknown(self, "the length of axes must be known (C1)")
         rank = x.rank + axes.dims[0]
         if axes.numbers is None:
-            return x.like([unknown() for _ in range(rank)])
+            return x.like([unknown_size() for _ in range(rank)])
         new = axes_of(self, axes.numbers, rank, "C1")
         own = iter(x.dims)
         return moved(x, [1 if k in new else next(own) for k in range(rank)])

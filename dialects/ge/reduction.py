@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from .core import OnnxName, PureOp, ge_op, info_of, integer, operand, opt_operand, result, shared_attributes
 from .data import Array
-from .dims import Dim, Expr, choose, product, unknown
+from .dims import Dim, Expr, choose, product, unknown_size
 from .errors import fail
 from .info import Info, axes_of
 from .interfaces import Box, Reduction, Tiles, on_operands, whole
@@ -63,12 +63,12 @@ class Reduce(PureOp, Tiles, Reduction):
     def _unknown_dims(self, data: Info, axes: Info) -> list[Dim]:
         count = axes.dims[0]
         if self.keepdims:
-            return [unknown() for _ in range(data.rank)]
+            return [unknown_size() for _ in range(data.rank)]
         if not isinstance(count, int):
             fail(self, "the number of axes must be known where keepdims is 0 (C1)")
         if count > data.rank:
             fail(self, f"axes must be axes of {data.type}, each once, got {count} (C2)")
-        return [unknown() for _ in range(data.rank - count)]
+        return [unknown_size() for _ in range(data.rank - count)]
 
     def _known(self, data: Info, axes: tuple[int, ...]) -> Array | None:
         combine = type(self).COMBINE

@@ -29,7 +29,7 @@ from .core import (
     result,
     text,
 )
-from .dims import Dim, floordiv, unknown
+from .dims import Dim, floordiv, unknown_size
 from .errors import fail
 from .info import Info, axes_of, same_dim
 from .interfaces import Box, Tiles, on_operands, whole
@@ -135,13 +135,13 @@ class ResizeOp(Layout, Tiles):
 
     def _scaled(self, own: list[Dim], scales: Info, roi: Info | None) -> list[Dim]:
         if scales.data is None or (roi is not None and roi.data is None):
-            return [unknown() for _ in own]
+            return [unknown_size() for _ in own]
         factors = [np.float32(s) for s in scales.data]
         if roi is not None and roi.data is not None:
             begins, ends = roi.data[: len(own)], roi.data[len(own) :]
             spans = [np.float32(e) - np.float32(b) for b, e in zip(begins, ends, strict=True)]
             return [
-                math.floor(np.float32(d) * r * s) if isinstance(d, int) else unknown()
+                math.floor(np.float32(d) * r * s) if isinstance(d, int) else unknown_size()
                 for d, r, s in zip(own, spans, factors, strict=True)
             ]
         return [_scale(d, s) for d, s in zip(own, factors, strict=True)]
@@ -149,14 +149,14 @@ class ResizeOp(Layout, Tiles):
     def _sized(self, own: list[Dim], sizes: Info | None) -> list[Dim]:
         wanted = None if sizes is None else sizes.elements
         if wanted is None:
-            return [unknown() for _ in own]
+            return [unknown_size() for _ in own]
         if self.keep_aspect_ratio_policy == "stretch":
             return wanted
         ratios = [
             Fraction(n, d) for n, d in zip(wanted, own, strict=True) if isinstance(n, int) and isinstance(d, int) and d
         ]
         if len(ratios) < len(own):
-            return [unknown() for _ in own]
+            return [unknown_size() for _ in own]
         ratio = min(ratios) if self.keep_aspect_ratio_policy == "not_larger" else max(ratios)
         return [math.floor(d * ratio + Fraction(1, 2)) if isinstance(d, int) else d for d in own]
 
@@ -189,4 +189,4 @@ def _scale(size: Dim, factor: np.float32) -> Dim:
         return math.floor(np.float32(size) * factor)
     exact = Fraction(float(factor))
     simple = exact.denominator <= 64 and exact.numerator <= 64
-    return floordiv(size * exact.numerator, exact.denominator) if simple else unknown()
+    return floordiv(size * exact.numerator, exact.denominator) if simple else unknown_size()

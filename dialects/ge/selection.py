@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from .core import OnnxName, PureOp, ge_op, integer, operand, result, shared_attributes
-from .dims import Dim, is_size, unknown
+from .dims import Dim, is_size, unknown_size
 from .errors import fail
 from .info import Info, axis_of
 from .interfaces import Box, Reduction, Tiles, Work, on_operands, whole
@@ -117,13 +117,13 @@ class TopKOp(PureOp, Tiles, Work):
         if k.element != i64 or k.rank > 1 or any(d != 1 and isinstance(d, int) for d in k.dims):
             fail(self, f"k must be one number of i64, got {k.type} (C1)")
         axis = axis_of(self, self.axis, x.rank, "C2")
-        wanted = k.elements[0] if k.elements is not None else unknown()
+        wanted = k.elements[0] if k.elements is not None else unknown_size()
         if isinstance(wanted, int):
             size = x.dims[axis]
             if wanted < 0 or (isinstance(size, int) and wanted > size):
                 fail(self, f"k must be at most the {size} elements along axis {axis}, got {wanted} (C3)")
         elif not is_size(wanted):
-            wanted = unknown()
+            wanted = unknown_size()
         dims = (*x.dims[:axis], wanted, *x.dims[axis + 1 :])
         return [x.like(dims), Info(i64, dims)]
 

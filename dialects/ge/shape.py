@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 
 from .core import OnnxName, PureOp, element_type, ge_op, integer, operand, opt_integer, opt_tensor, result
 from .data import Array, array_of
-from .dims import Dim, Expr, ceildiv, choose, is_size, unknown
+from .dims import Dim, Expr, ceildiv, choose, is_size, unknown_size
 from .errors import fail
 from .info import Info, same_element
 from .interfaces import Movement
@@ -91,7 +91,7 @@ class ConstantOfShapeOp(PureOp, Movement):
         rank = shape.dims[0]
         if not isinstance(rank, int):
             rank_unknown(self, "the length of input must be known (C1)")
-        dims = shape.elements if shape.elements is not None else [unknown() for _ in range(rank)]
+        dims = shape.elements if shape.elements is not None else [unknown_size() for _ in range(rank)]
         if any(isinstance(d, int) and d < 0 for d in dims):
             fail(self, f"no dim can be negative, got {dims} (C1)")
         element, fill = self._fill()
@@ -144,19 +144,19 @@ class RangeOp(PureOp):
         if is_integer(element):
             return self._integers(start, limit, delta)
         if any(i.data is None for i in operands):
-            return Info(element, (unknown(),))
+            return Info(element, (unknown_size(),))
         # ONNX's own arithmetic: the difference in the elements' type (halves in stash_type), the quotient in double.
         first, last, step = (i.data.reshape(()) for i in operands)
         if element in (f16, bf16):
             first, last, step = (x.astype(element_of(self.stash_type).dtype) for x in (first, last, step))
         with np.errstate(all="ignore"):
             count = float(last - first) / float(step)
-        return Info(element, (max(math.ceil(count), 0) if math.isfinite(count) else unknown(),))
+        return Info(element, (max(math.ceil(count), 0) if math.isfinite(count) else unknown_size(),))
 
     def _integers(self, start: Info, limit: Info, delta: Info) -> Info:
         first, last, step = ((i.elements or [None])[0] for i in (start, limit, delta))
         if first is None or last is None or not isinstance(step, int):
-            return Info(start.element, (unknown(),))
+            return Info(start.element, (unknown_size(),))
         if isinstance(first, int) and isinstance(last, int):
             taken = range(first, last, step)
             made = Info(start.element, (), np.zeros((), element_of(start.element).dtype))

@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .core import info_of
 from .data import INLINE, Array
-from .dims import Dim, Expr, ceildiv, choose, exact_quotient, is_size, unknown
+from .dims import Dim, Expr, ceildiv, choose, exact_quotient, is_size, unknown_size
 from .errors import fail
 from .info import Info
 from .interfaces import Box, whole
@@ -99,10 +99,10 @@ def slice_dim(size: Dim, start: Dim, end: Dim, step: int) -> Dim:
         return len(slice_range(size, start, end, step))
     if step < 0:
         backwards = isinstance(start, int) and isinstance(end, int) and (start == -1 or start >= FAR) and end <= -FAR
-        return ceildiv(size, -step) if backwards else unknown()
+        return ceildiv(size, -step) if backwards else unknown_size()
     first, last = _from_front(size, start), _from_front(size, end)
     if first is None or last is None:
-        return unknown()
+        return unknown_size()
     # A start past the end gives a negative length, which counts as 0; so it need not be clamped itself.
     last = size if last == size or (isinstance(end, int) and end >= FAR) else _bounded("min", last, size)
     if last == size and isinstance(start, int) and start < 0:

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from .core import OnnxName, PureOp, ge_op, integer, operand, opt_operand, result, text, var_operands, var_results
 from .data import Array
-from .dims import Dim, unknown
+from .dims import Dim, unknown_size
 from .errors import fail
 from .info import Info, axes_of, axis_of, broadcast, either, same_dim, same_element
 from .interfaces import Box, Movement, Tiles, broadcast_box, on_operands, whole
@@ -156,7 +156,7 @@ class SplitOp(Cut):
             check_vector(self, "split", split, "C2")
             if not same_dim(split.dims[0], count):
                 fail(self, f"split must have {count} lengths, got {split.type} (C2)")
-            lengths = split.elements or [unknown() for _ in range(count)]
+            lengths = split.elements or [unknown_size() for _ in range(count)]
         if any(isinstance(n, int) and n < 0 for n in lengths):
             fail(self, f"no length can be negative, got {lengths} (C2)")
         total = sum(lengths)
@@ -207,13 +207,13 @@ class SliceOp(Cut):
         count = next((i.dims[0] for i in (starts, ends, axes, steps) if i is not None and i.static), None)
         on = _axes(self, x.rank, axes, count, "C2")
         if on is None:
-            return x.like([unknown() for _ in x.dims])
+            return x.like([unknown_size() for _ in x.dims])
         walk: list[int] | None = [1] * len(on) if steps is None else steps.numbers
         if walk is not None and 0 in walk:
             fail(self, f"no step can be 0, got {walk} (C3)")
         first, last = starts.elements, ends.elements
         if first is None or last is None or walk is None:
-            return x.like([unknown() if k in on else d for k, d in enumerate(x.dims)])
+            return x.like([unknown_size() if k in on else d for k, d in enumerate(x.dims)])
         dims = list(x.dims)
         bounds: list[tuple[int, Dim, Dim, int]] = list(zip(on, first, last, walk, strict=True))
         for axis, start, end, step in bounds:
@@ -298,10 +298,10 @@ class PadOp(Cut):
         on = _axes(self, x.rank, axes, count, "C3")
         wanted = pads.elements
         if on is None:
-            return x.like([unknown() for _ in x.dims])
+            return x.like([unknown_size() for _ in x.dims])
         dims = list(x.dims)
         for k, axis in enumerate(on):
-            dims[axis] = unknown() if wanted is None else dims[axis] + wanted[k] + wanted[len(on) + k]
+            dims[axis] = unknown_size() if wanted is None else dims[axis] + wanted[k] + wanted[len(on) + k]
         if any(isinstance(d, int) and d < 0 for d in dims):
             fail(self, f"no dim of the result can be negative, got {dims} (C5)")
         return x.like(dims)
@@ -340,7 +340,7 @@ class ExpandOp(PureOp, Movement, Tiles):
         rank = shape.dims[0]
         if not isinstance(rank, int):
             rank_unknown(self, "the length of shape must be known (C1)")
-        wanted: list[Dim] = shape.elements if shape.elements is not None else [unknown() for _ in range(rank)]
+        wanted: list[Dim] = shape.elements if shape.elements is not None else [unknown_size() for _ in range(rank)]
         if any(isinstance(d, int) and d < 0 for d in wanted):
             fail(self, f"no dim can be negative, got {wanted} (C1)")
         dims = broadcast(self, "C2", x.dims, wanted)
@@ -387,7 +387,7 @@ class TileOp(Cut):
         if not same_dim(repeats.dims[0], x.rank) or any(isinstance(n, int) and n < 0 for n in times or ()):
             fail(self, f"repeats must be {x.rank} numbers, none negative, got {times or repeats.type} (C1)")
         if times is None:
-            return x.like([unknown() for _ in x.dims])
+            return x.like([unknown_size() for _ in x.dims])
         dims = [d * n for d, n in zip(x.dims, times, strict=True)]
         return moved(x, dims, lambda data: np.tile(data, times))
 

@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.ir import Operation
 
 from .core import OnnxName, ge_op, integer, ints, operand, opt_operand, result
-from .dims import Dim, unknown
+from .dims import Dim, unknown_size
 from .errors import fail
 from .info import Info, same_dim, same_element
 from .interfaces import Box, Contraction, Tiles, on_operands, whole
@@ -93,7 +93,7 @@ class ConvTransposeOp(Windowed, Tiles, Contraction):
         strides, dilations = self.steps(len(sizes))
         more = self.output_padding or (0,) * len(sizes)
         return [
-            unknown() if k < 0 else (size - 1) * s + m + (k - 1) * d + 1
+            unknown_size() if k < 0 else (size - 1) * s + m + (k - 1) * d + 1
             for size, k, s, m, d in zip(sizes, kernel, strides, more, dilations, strict=True)
         ]
 

@@ -15,7 +15,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from .core import PureOp, ints, our_text, shared_attributes, text
-from .dims import Dim, ceildiv, unknown
+from .dims import Dim, ceildiv, unknown_size
 from .errors import fail
 from .info import Info, window_count
 from .interfaces import Box
@@ -152,7 +152,7 @@ class Windowed(Layout):
             return [ceildiv(size, stride) for size, stride in zip(sizes, self.steps(len(sizes))[0], strict=True)]
         windows = self.windows(sizes, kernel)
         if windows is None:
-            return [unknown() for _ in sizes]
+            return [unknown_size() for _ in sizes]
         return [self._positions(size, w, ceil) for size, w in zip(sizes, windows, strict=True)]
 
     def _positions(self, size: Dim, w: Window, ceil: bool) -> Dim:
@@ -163,7 +163,7 @@ class Windowed(Layout):
             # A window that would start in the padding after the data is dropped.
             return count - 1 if ceil and w.start(count - 1) >= size else count
         # Of a free size it is known only for these that no window starts there.
-        return unknown() if ceil and w.after + w.stride > w.extent else count
+        return unknown_size() if ceil and w.after + w.stride > w.extent else count
 
     # What tiles are made of: `x` is the data, `y` the result, both static along the spatial axes.
 
