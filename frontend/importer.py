@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import heapq
 from collections.abc import Iterable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,6 +29,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
+    UnrankedTensorType,
     i1,
     i64,
 )
@@ -37,19 +37,18 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects.ge import ONNX_OPS, GeOp
 from ..dialects.ge.bodies import YieldOp
 from ..dialects.ge.constants import ConstantOp, WeightsOp
 from ..dialects.ge.control import IfOp
-from ..dialects.ge.core import REQUIRED, info_of, set_names
+from ..dialects.ge.core import set_names
 from ..dialects.ge.data import Array, value_of, weight_in
 from ..dialects.ge.errors import InputError
 from ..dialects.ge.opaque import OpaqueOp
-from ..dialects.ge.shapes import RankUnknown
 from ..dialects.ge.types import UnknownType, element_of, is_tensor, shape_of, tensor_type
 from . import wire
-from .attributes import declared_value, plain_value, to_mlir
-from .values import dims_from_proto, i64_vector, tensor_from_proto, type_from_proto, value_info
+from .attributes import plain_value, to_mlir
+from .known import KnownNodes, schema_of
+from .values import dims_from_proto, tensor_from_proto, type_from_proto
 
 
 def import_model(source: Path | ModelProto) -> ModuleOp:
@@ -75,6 +74,7 @@ class _Importer:
         self.symbols: dict[str, str] = {}
         self.types: dict[str, Attribute] | None = None
         self.depth = 0
+        self.nodes = KnownNodes(self.opsets, self.symbol)
 
     # ------------------------------------------------------------------ the module
 
@@ -179,7 +179,7 @@ class _Importer:
         op = (
             self.constant(node, domain)
             or self.conditional(node, domain, operands, outputs, scope)
-            or self.known(block, node, domain, operands, outputs, scope)
+            or self.known(block, node, operands, outputs, scope)
             or self.opaque(node, domain, operands, outputs, scope)
         )
         block.add_op(op)
@@ -255,77 +255,19 @@ class _Importer:
         self,
         block: Block,
         node: NodeProto,
-        domain: str,
         operands: list[SSAValue | None],
         outputs: Sequence[str],
         scope: dict[str, SSAValue],
     ) -> Operation | None:
-        cls = ONNX_OPS.get((domain, node.op_type))
-        version = self.version(node.op_type, domain)
-        if cls is None or not version:
+        # A branch that never runs may contradict itself.
+        lenient = self.depth > 0
+        found = self.nodes.read(node, operands, outputs, lambda graph: self.body(graph, scope), lenient=lenient)
+        if found is None:
             return None
-        if any(v is not None and not isinstance(v.type, TensorType) for v in operands):
-            return None
-        if any(isinstance(cast(Any, v.type).element_type, UnknownType) for v in operands if v is not None):
-            return None
-        try:
-            plain = [a for a in node.attribute if a.name not in cls.BODIES]
-            attrs = {a.name: declared_value(cls.decls.get(a.name), a, self.symbol) for a in plain}
-        except ValueError:
-            return None
-        attrs = {k: v for k, v in attrs.items() if k not in cls.onnx.implied}
-        if version < cls.onnx.since:
-            newer = cls.from_older(version, attrs, [None if v is None else info_of(v) for v in operands])
-            if newer is None:
-                return None
-            attrs = newer
-        older = {
-            name: slot
-            for before, names in cls.onnx.attributes_before.items()
-            if self.opsets[domain] < before
-            for name, slot in names.items()
-        }
-        made = {older[name]: attrs.pop(name) for name in list(attrs) if name in older}
-        if any(name not in cls.decls or cls.decls[name].ours for name in attrs):
-            return None
-        if not _fits(cls, len(operands), outputs) or not cls.accepts(attrs, len(operands), len(outputs)):
-            return None
-        if any(d.default is REQUIRED and name not in attrs for name, d in cls.decls.items()):
-            raise InputError(f"{node.op_type} lacks an attribute that it must have")
-        constants = self.operands_of_attributes(cls, made, operands)
-        try:
-            graphs = {a.name: a.g for a in node.attribute if a.name in cls.BODIES}
-            bodies = [self.body(graphs[name], scope) for name in cls.BODIES]
-            op = cls(*operands, results=[bool(o) for o in outputs], bodies=bodies, **attrs)
-        except RankUnknown:
-            return None
-        except VerifyException:
-            # A branch that never runs may contradict itself; and where ONNX is content with a node, so are we.
-            if self.depth or self.onnx_accepts(node, domain, operands):
-                return None
-            raise
+        constants, op = found
         for constant in constants:
             block.add_op(constant)
         return op
-
-    def operands_of_attributes(
-        self, cls: type[GeOp], made: dict[str, Any], operands: list[SSAValue | None]
-    ) -> list[ConstantOp]:
-        """Constants for what was an attribute in older versions; puts them in their place among the operands."""
-        constants: list[ConstantOp] = []
-        for slot, value in made.items():
-            place = [s.name for s in cls.slots].index(slot)
-            operands.extend([None] * (place + 1 - len(operands)))
-            if isinstance(value, float):
-                first = next(v for v in operands if v is not None)
-                array: Array = np.array(value).astype(element_of(cast(Any, first.type).element_type).dtype)
-            elif isinstance(value, tuple) and cast("tuple[Any, ...]", value) and isinstance(value[0], float):
-                array = np.array(value, np.float32)
-            else:
-                array = i64_vector(value if isinstance(value, tuple) else [value])
-            constants.append(ConstantOp(value_of(array), tensor_type(element_of(array.dtype).type, array.shape)))
-            operands[place] = constants[-1].output
-        return constants
 
     def opaque(
         self,
@@ -344,7 +286,7 @@ class _Importer:
                 attrs[attribute.name] = to_mlir(attribute, self.symbol)
         if domain not in self.opsets:
             raise InputError(f"operator {node.op_type} is of domain {domain!r}, which the model does not import")
-        schema = _schema(node.op_type, domain, self.opsets[domain])
+        schema = schema_of(node.op_type, domain, self.opsets[domain])
         if schema is None and not domain:
             raise InputError(f"opset {self.opsets['']} has no operator {node.op_type}")
         return OpaqueOp(
@@ -357,22 +299,6 @@ class _Importer:
             bodies=bodies,
             pure=schema is not None and _deterministic(schema, bool(bodies)),
         )
-
-    def onnx_accepts(self, node: NodeProto, domain: str, operands: Sequence[SSAValue | None]) -> bool:
-        """Whether ONNX's own check of types and shapes takes a node that our constraints refuse."""
-        schema = _schema(node.op_type, domain, self.opsets[domain])
-        types = {n: value_info(n, v.type).type for n, v in zip(node.input, operands, strict=False) if v is not None}
-        imports = [onnx.helper.make_opsetid(d, v) for d, v in self.opsets.items()]
-        try:
-            onnx.shape_inference.infer_node_outputs(cast(Any, schema), node, types, opset_imports=imports)
-        except Exception:
-            return False
-        return True
-
-    def version(self, op_type: str, domain: str) -> int:
-        """Since which version of its domain the operator has been what it is in this model; 0 if it is unknown."""
-        schema = _schema(op_type, domain, self.opsets.get(domain, 0))
-        return schema.since_version if schema is not None else 0
 
     def type_of(self, name: str) -> Attribute:
         """What ONNX's own inference, or the model, says of a value; asked for what only ge.opaque gives."""
@@ -460,14 +386,6 @@ def _reads(node: NodeProto) -> Iterable[str]:
             yield from (o.name for o in attribute.g.output)
 
 
-@cache
-def _schema(op_type: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
-    try:
-        return onnx.defs.get_schema(op_type, version, domain)
-    except onnx.defs.SchemaError:
-        return None
-
-
 def _deterministic(schema: onnx.defs.OpSchema, has_bodies: bool) -> bool:
     # ONNX calls If, Loop and Scan nondeterministic for what their bodies may hold: those are looked at themselves.
     # onnx's stubs leave `node_determinism` out.
@@ -475,19 +393,6 @@ def _deterministic(schema: onnx.defs.OpSchema, has_bodies: bool) -> bool:
 
 
 # ------------------------------------------------------------------ small things
-
-
-def _fits(cls: type[GeOp], operands: int, outputs: Sequence[str]) -> bool:
-    """Whether a declaration has places for so many operands and these outputs, and those that must be are there."""
-
-    def room(slots: Sequence[Any], count: int) -> bool:
-        least = sum(s.kind == "one" for s in slots)
-        return least <= count and (count <= len(slots) or (bool(slots) and slots[-1].kind == "variadic"))
-
-    needed = all(outputs[k] for k, s in enumerate(cls.result_slots[: len(outputs)]) if s.kind == "one")
-    # A variadic operand may be what an attribute was; its least number is checked by the op itself.
-    most = len(cls.slots) if not cls.slots or cls.slots[-1].kind != "variadic" else operands
-    return operands <= most and room(cls.result_slots, len(outputs)) and needed
 
 
 def _described(info: ValueInfoProto) -> dict[str, Attribute]:
@@ -519,8 +424,10 @@ def _common(a: Attribute, b: Attribute) -> Attribute:
     if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
         return UnknownType()
     x, y = cast("TensorType[Attribute]", a), cast("TensorType[Attribute]", b)
-    if x.element_type != y.element_type or x.get_num_dims() != y.get_num_dims():
+    if x.element_type != y.element_type:
         return UnknownType()
+    if x.get_num_dims() != y.get_num_dims():
+        return UnrankedTensorType(x.element_type)
     dims = tuple(d if d == e else -1 for d, e in zip(x.get_shape(), y.get_shape(), strict=True))
     return tensor_type(x.element_type, dims)
 

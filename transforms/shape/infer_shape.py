@@ -4,7 +4,8 @@ Types as precise as the operands allow.
     %s = ge.constant dense<[2, -1]> : tensor<2xi64>
     %y = ge.reshape %x, %s : tensor<6x4xf32>, tensor<2xi64> -> tensor<?x?xf32>       ->       -> tensor<2x12xf32>
 
-Needs nothing. Leaves no free dim in a result that inference knows to be a number.
+A node that was opaque because the rank of what it reads was not known becomes the op that it is. Needs nothing. Leaves
+no free dim in a result that inference knows to be a number.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ..base import GePass
 from ..report import count
 from ..rewriting import functions, sync_type
 from .analysis import Dims
+from .recognise import recognise_opaque
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,14 @@ class InferShape(GePass):
 
 
 def infer_shapes(function: FuncOp) -> int:
-    """Refines the types of a function's values; returns how many changed."""
+    """Refines the types of a function's values, and so what they are results of; returns how many changed."""
+    changed = _refine(function)
+    while recognised := recognise_opaque(function):
+        changed += recognised + _refine(function)
+    return changed
+
+
+def _refine(function: FuncOp) -> int:
     dims = Dims(function)
     changed = 0
     for op in function.walk():

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType, UnrankedTensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -101,6 +101,8 @@ def _inline(op: Operation, block: Block, arguments: Sequence[SSAValue], values: 
 def _fits(value: SSAValue, place: SSAValue) -> bool:
     """Whether a value says at least as much of itself as the one whose readers it gets."""
     a, b = value.type, place.type
+    if isinstance(b, UnrankedTensorType):
+        return isinstance(a, TensorType | UnrankedTensorType) and a.element_type == b.element_type
     if a == b or not isinstance(b, TensorType):
         return a == b
     if not isinstance(a, TensorType) or a.element_type != b.element_type or a.get_num_dims() != b.get_num_dims():
