@@ -71,7 +71,8 @@ def check_plan(module: ModuleOp) -> None:
 
 CASES = {
     "zero_sized": """
-func.func @main(%x: tensor<0x4xf32> {onnx.name = "x"}, %z: tensor<2x4xf32> {onnx.name = "z"}) -> (tensor<0x4xf32> {onnx.name = "a"}, tensor<2x4xf32> {onnx.name = "b"}) {
+func.func @main(%x: tensor<0x4xf32> {onnx.name = "x"}, %z: tensor<2x4xf32> {onnx.name = "z"}) ->
+    (tensor<0x4xf32> {onnx.name = "a"}, tensor<2x4xf32> {onnx.name = "b"}) {
   %s = ge.constant dense<[4, 0]> : tensor<2xi64>
   %0 = ge.exp %x : tensor<0x4xf32> -> tensor<0x4xf32>
   %1 = ge.reshape %0, %s allowzero 1 : tensor<0x4xf32>, tensor<2xi64> -> tensor<4x0xf32>
@@ -81,7 +82,8 @@ func.func @main(%x: tensor<0x4xf32> {onnx.name = "x"}, %z: tensor<2x4xf32> {onnx
   func.return %2, %4 : tensor<0x4xf32>, tensor<2x4xf32>
 }""",
     "rank_0": """
-func.func @main(%x: tensor<1x1xf32> {onnx.name = "x"}) -> (tensor<f32> {onnx.name = "a"}, tensor<1xf32> {onnx.name = "b"}) {
+func.func @main(%x: tensor<1x1xf32> {onnx.name = "x"}) -> (tensor<f32> {onnx.name = "a"},
+    tensor<1xf32> {onnx.name = "b"}) {
   %axes = ge.constant dense<[0]> : tensor<1xi64>
   %0 = ge.exp %x : tensor<1x1xf32> -> tensor<1x1xf32>
   %1 = ge.squeeze %0 : tensor<1x1xf32> -> tensor<f32>
@@ -91,14 +93,16 @@ func.func @main(%x: tensor<1x1xf32> {onnx.name = "x"}) -> (tensor<f32> {onnx.nam
   func.return %2, %4 : tensor<f32>, tensor<1xf32>
 }""",
     "several_results": """
-func.func @main(%x: tensor<6x4xf32> {onnx.name = "x"}) -> (tensor<2x4xf32> {onnx.name = "a"}, tensor<2x4xf32> {onnx.name = "b"}) {
+func.func @main(%x: tensor<6x4xf32> {onnx.name = "x"}) -> (tensor<2x4xf32> {onnx.name = "a"},
+    tensor<2x4xf32> {onnx.name = "b"}) {
   %0 = ge.exp %x : tensor<6x4xf32> -> tensor<6x4xf32>
   %1, %2, %3 = ge.split %0 axis 0 : tensor<6x4xf32> -> tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
   %4 = ge.exp %3 : tensor<2x4xf32> -> tensor<2x4xf32>
   func.return %1, %4 : tensor<2x4xf32>, tensor<2x4xf32>
 }""",
     "output_and_operand": """
-func.func @main(%x: tensor<4x4xf32> {onnx.name = "x"}) -> (tensor<4x4xf32> {onnx.name = "a"}, tensor<4x4xf32> {onnx.name = "b"}, tensor<16xf32> {onnx.name = "c"}) {
+func.func @main(%x: tensor<4x4xf32> {onnx.name = "x"}) -> (tensor<4x4xf32> {onnx.name = "a"},
+    tensor<4x4xf32> {onnx.name = "b"}, tensor<16xf32> {onnx.name = "c"}) {
   %s = ge.constant dense<[16]> : tensor<1xi64>
   %0 = ge.exp %x : tensor<4x4xf32> -> tensor<4x4xf32>
   %1 = ge.relu %0 : tensor<4x4xf32> -> tensor<4x4xf32>
@@ -107,16 +111,20 @@ func.func @main(%x: tensor<4x4xf32> {onnx.name = "x"}) -> (tensor<4x4xf32> {onnx
   func.return %0, %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<16xf32>
 }""",
     "inputs_and_constants_returned": """
-func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<4xf32> {onnx.name = "a"}, tensor<4xf32> {onnx.name = "b"}, tensor<2x2xf32> {onnx.name = "c"}, tensor<20xf32> {onnx.name = "d"}, tensor<2xi64> {onnx.name = "e"}, tensor<2x2xf32> {onnx.name = "f"}) {
+func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<4xf32> {onnx.name = "a"},
+    tensor<4xf32> {onnx.name = "b"}, tensor<2x2xf32> {onnx.name = "c"}, tensor<20xf32> {onnx.name = "d"},
+        tensor<2xi64> {onnx.name = "e"}, tensor<2x2xf32> {onnx.name = "f"}) {
   %s = ge.constant dense<[2, 2]> : tensor<2xi64>
   %w = ge.constant #ge.splat<0.5> : tensor<20xf32>
   %k = ge.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
   %v = ge.reshape %x, %s : tensor<4xf32>, tensor<2xi64> -> tensor<2x2xf32>
   %u = ge.reshape %k, %s : tensor<4xf32>, tensor<2xi64> -> tensor<2x2xf32>
-  func.return %x, %x, %v, %w, %s, %u : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<20xf32>, tensor<2xi64>, tensor<2x2xf32>
+  func.return %x, %x, %v, %w, %s, %u : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<20xf32>,
+      tensor<2xi64>, tensor<2x2xf32>
 }""",
     "conditional": """
-func.func @main(%c: tensor<i1> {onnx.name = "c"}, %x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<4xf32> {onnx.name = "y"}, tensor<4xf32> {onnx.name = "z"}) {
+func.func @main(%c: tensor<i1> {onnx.name = "c"}, %x: tensor<4xf32> {onnx.name = "x"}) ->
+    (tensor<4xf32> {onnx.name = "y"}, tensor<4xf32> {onnx.name = "z"}) {
   %w = ge.constant #ge.splat<0.5> : tensor<4xf32>
   %two = ge.constant dense<2.0> : tensor<f32>
   %a = ge.exp %x : tensor<4xf32> -> tensor<4xf32>
@@ -131,7 +139,8 @@ func.func @main(%c: tensor<i1> {onnx.name = "c"}, %x: tensor<4xf32> {onnx.name =
   func.return %y, %z : tensor<4xf32>, tensor<4xf32>
 }""",
     "host": """
-func.func @main(%x: tensor<6xf32> {onnx.name = "x"}) -> (tensor<6xf32> {onnx.name = "a"}, tensor<?x1xi64> {onnx.name = "b"}, tensor<f32> {onnx.name = "c"}) {
+func.func @main(%x: tensor<6xf32> {onnx.name = "x"}) -> (tensor<6xf32> {onnx.name = "a"},
+    tensor<?x1xi64> {onnx.name = "b"}, tensor<f32> {onnx.name = "c"}) {
   %a = ge.exp %x : tensor<6xf32> -> tensor<6xf32>
   %r = ge.relu %x : tensor<6xf32> -> tensor<6xf32>
   %n = ge.opaque "NonZero" version 13 pure (%r) : (tensor<6xf32>) -> (tensor<1x?xi64>)
@@ -152,10 +161,14 @@ func.func @main(%x: tensor<6xf32> {onnx.name = "x"}) -> (tensor<6xf32> {onnx.nam
   func.return %y : tensor<6xf32>
 }""",
     "fusions_and_groups": """
-func.func @main(%x: tensor<4x4xf32> {onnx.name = "x"}, %w: tensor<4x4xf32> {onnx.name = "w"}) -> (tensor<4x4xf32> {onnx.name = "y"}) {
+func.func @main(%x: tensor<4x4xf32> {onnx.name = "x"}, %w: tensor<4x4xf32> {onnx.name = "w"}) ->
+    (tensor<4x4xf32> {onnx.name = "y"}) {
   %h = ge.constant dense<0.5> : tensor<f32>
-  %g, %k = ge.fusion "group" (%a = %x : tensor<4x4xf32>, %b = %w : tensor<4x4xf32>, %i = %h : tensor<f32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) tiling #ge.l2_tiling<axes = [0], tile = [2], tiles = 2, weights = resident, working_set = 128, bytes_before = 256, bytes_after = 192, hit_share = 1.0> {
-    %0 = ge.fusion "f" (%c = %a : tensor<4x4xf32>, %d = %b : tensor<4x4xf32>, %e = %a : tensor<4x4xf32>, %j = %i : tensor<f32>) -> (tensor<4x4xf32>) {
+  %g, %k = ge.fusion "group" (%a = %x : tensor<4x4xf32>, %b = %w : tensor<4x4xf32>, %i = %h : tensor<f32>) ->
+      (tensor<4x4xf32>, tensor<4x4xf32>) tiling #ge.l2_tiling<axes = [0], tile = [2], tiles = 2,
+          weights = resident, working_set = 128, bytes_before = 256, bytes_after = 192, hit_share = 1.0> {
+    %0 = ge.fusion "f" (%c = %a : tensor<4x4xf32>, %d = %b : tensor<4x4xf32>, %e = %a : tensor<4x4xf32>,
+        %j = %i : tensor<f32>) -> (tensor<4x4xf32>) {
       %2 = ge.matmul %c, %d : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
       %3 = ge.add %2, %e : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
       %4 = ge.mul %3, %j : tensor<4x4xf32>, tensor<f32> -> tensor<4x4xf32>
@@ -173,7 +186,9 @@ func.func @main(%x: tensor<4x4xf32> {onnx.name = "x"}, %w: tensor<4x4xf32> {onnx
   func.return %y : tensor<4x4xf32>
 }""",
     "default_and_unused": """
-func.func @main(%x: tensor<2xf32> {onnx.name = "x"}, %d: tensor<2xf32> {onnx.name = "d", ge.default = [dense<[1.0, 2.0]> : tensor<2xf32>, tensor<2xf32>]}, %u: tensor<3xf32> {onnx.name = "u"}) -> (tensor<2xf32> {onnx.name = "y"}) {
+func.func @main(%x: tensor<2xf32> {onnx.name = "x"},
+    %d: tensor<2xf32> {onnx.name = "d", ge.default = [dense<[1.0, 2.0]> : tensor<2xf32>, tensor<2xf32>]},
+        %u: tensor<3xf32> {onnx.name = "u"}) -> (tensor<2xf32> {onnx.name = "y"}) {
   %0 = ge.exp %x : tensor<2xf32> -> tensor<2xf32>
   %1 = ge.exp %u : tensor<3xf32> -> tensor<3xf32>
   %2 = ge.add %0, %d : tensor<2xf32>, tensor<2xf32> -> tensor<2xf32>

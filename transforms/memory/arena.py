@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType, UnitAttr, i8, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, MemRefType, UnitAttr, i8, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -119,7 +120,7 @@ def lay_out(function: FuncOp, layout: Layout) -> None:
     size, bound = arena_size(buffers, offsets, layout.alignment), lower_bound(buffers, layout.alignment)
     for op, buffer, offset in zip(slots, buffers, offsets, strict=True):
         for name, number in (("offset", offset), ("begin", buffer.begin), ("end", buffer.end)):
-            op.properties[name] = IntegerAttr(number, i64)
+            op.properties[name] = _number(number)
     _resize(function, arena, size, layout.alignment)
     function.attributes[BOUND] = IntegerAttr(bound, i64)
 
@@ -141,6 +142,19 @@ def arena_attributes(alignment: int) -> DictionaryAttr:
 
 def arena_type(size: int) -> MemRefType[Attribute]:
     return MemRefType(i8, [size])
+
+
+def new_slot(arena: SSAValue, type_: Attribute, hint: str | None) -> SlotOp:
+    """A slot that `lay_out` is to place."""
+    properties = {"offset": _number(0), "begin": _number(0), "end": _number(1)}
+    slot = SlotOp.create(operands=[arena], result_types=[type_], properties=properties)
+    slot.buffer.name_hint = hint
+    return slot
+
+
+@lru_cache(maxsize=4096)
+def _number(n: int) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(n, i64)
 
 
 def _buffer(op: SlotOp, begin: int, end: int) -> Buffer:

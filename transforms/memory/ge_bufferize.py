@@ -26,19 +26,19 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, MemRefType, ModuleOp, TensorType, UnitAttr
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.dialects.memref import CopyOp, ReinterpretCastOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.ge.bodies import FusionOp, HostOp
 from ...dialects.ge.constants import ConstantOp, MappedOp
 from ...dialects.ge.errors import InputError, text_of
-from ...dialects.ge.memory import LaunchOp, SlotOp
+from ...dialects.ge.memory import LaunchOp
 from ...dialects.ge.types import is_static, shape_of
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions
-from .arena import Layout, arena_attributes, arena_of, arena_type, lay_out
+from .arena import Layout, arena_attributes, arena_of, arena_type, lay_out, new_slot
 from .bodies import body_of, body_of_ops
 from .in_place import overwritten
 from .steps import Step, Steps, is_buffer, is_constant
@@ -59,10 +59,25 @@ class GeBufferize(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
-            if function.body.blocks and arena_of(function) is None:
+            if function.body.blocks and not _is_on_buffers(function):
+                _refuse_control_flow(function)
                 _refuse_free_dims(function)
                 _Bufferizer(function, self.in_place).run()
                 lay_out(function, Layout(sharing="none"))
+
+
+def _is_on_buffers(function: FuncOp) -> bool:
+    first = function.body.blocks.first
+    values = (*first.args, *(r for op in first.ops for r in op.results)) if first is not None else ()
+    return arena_of(function) is not None or any(v.type.name == MemRefType.name for v in values)
+
+
+def _refuse_control_flow(function: FuncOp) -> None:
+    blocks, name = list(function.body.blocks), function.sym_name.data
+    if len(blocks) > 1 or not isinstance(blocks[0].last_op, ReturnOp):
+        raise InputError(f"function @{name} has several blocks: only straight code with ge.if can be bufferized")
+    if any(isinstance(op, CallOp) for op in blocks[0].ops):
+        raise InputError(f"function @{name} calls another one: inline it before ge-bufferize")
 
 
 def _refuse_free_dims(function: FuncOp) -> None:
@@ -210,8 +225,7 @@ class _Bufferizer:
         if result in self.over:
             count("in place")
             return self.buffers[self.over[result]]
-        slot = SlotOp(self.arena, 0, (0, 1), _memref_of(result))
-        slot.buffer.name_hint = result.name_hint
+        slot = new_slot(self.arena, _memref_of(result), result.name_hint)
         self.new.add_op(slot)
         return slot.buffer
 

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ...dialects.ge.memory import LaunchOp, SlotOp
 from ...dialects.ge.types import nbytes
 from ..report import count, missed
-from .arena import VIEWS, Roots, touched
+from .arena import VIEWS, Roots, new_slot, touched
 
 
 def separate(function: FuncOp) -> None:
@@ -38,8 +38,7 @@ def separate(function: FuncOp) -> None:
         first = len(op.ins)
         for k, out in apart.get(op, ()):
             old = op.operands[first + k]
-            slot = SlotOp(_slot_of(old).arena, 0, (0, 1), old.type)
-            slot.buffer.name_hint = old.name_hint
+            slot = new_slot(_slot_of(old).arena, old.type, old.name_hint)
             block.insert_op_before(slot, op)
             op.operands[first + k] = slot.buffer
             now[out] = slot.buffer

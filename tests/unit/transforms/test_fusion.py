@@ -14,7 +14,7 @@ from gecc.dialects.ge.bodies import FusionOp
 from gecc.dialects.ge.errors import node_name
 from gecc.dialects.ge.text import module_text, parse_module
 from gecc.transforms.fusion.fusion import CannotFuse, fuse, inline
-from gecc.transforms.fusion.matcher import LIMIT, Matcher, Near, Step
+from gecc.transforms.fusion.matcher import LONGEST, Matcher, Near, Step
 from gecc.transforms.fusion.names import type_of
 from gecc.transforms.fusion.op_fusion import OpFusion
 from gecc.transforms.report import Report, collecting
@@ -270,7 +270,7 @@ def test_a_producer_with_another_reader_is_left_out_where_the_chain_holds_withou
 
 
 def test_what_is_too_long_is_near_only():
-    length = LIMIT + 10
+    length = LONGEST
     steps = [unary("v0", "exp", "x"), *(binary(f"v{k}", "add", f"v{k - 1}", "x") for k in range(1, length))]
     module = parsed("".join(steps) + unary("y", "neg", f"v{length - 1}") + returns("y"))
 
