@@ -35,7 +35,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, is_side_effect_free
 
-from .core import NODE, OUTPUTS, parse_names, print_names
+from .core import NODE, OUTPUTS, parse_names, parse_text, print_names
 from .errors import fail, text_of
 
 
@@ -63,7 +63,7 @@ class OpaqueOp(IRDLOperation):
     pure         declared free of effects: may be folded, merged, moved and dropped
 
         %y = ge.opaque "NonZero" version 13 pure (%x) : (tensor<4xf32>) -> (tensor<1x?xi64>) onnx "NonZero_7" ["y"]
-        %n = ge.opaque "Loop" version 16 (%m, %c, %v) : (...) -> (...) onnx "Loop_2" ["n"] body {...}
+        %n = ge.opaque "Loop" version 16 (%m, %c, %v) : (...) -> (...) onnx "Loop_2" ["n"] with body {...}
     """
 
     name = "ge.opaque"
@@ -148,16 +148,16 @@ class OpaqueOp(IRDLOperation):
         printer.print_string(" -> ")
         maybe(self.results_by_slot(), lambda v: printer.print_attribute(v.type))
         print_names(printer, self.attributes)
-        for name, body in self.named_bodies():
-            printer.print_string(" ")
+        for k, (name, body) in enumerate(self.named_bodies()):
+            printer.print_string(", " if k else " with ")
             printer.print_identifier_or_string_literal(name)
             printer.print_string(" ")
             printer.print_region(body)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        op_type = parser.parse_str_literal()
-        domain = parser.parse_str_literal() if parser.parse_optional_keyword("domain") is not None else ""
+        op_type = parse_text(parser)
+        domain = parse_text(parser) if parser.parse_optional_keyword("domain") is not None else ""
         parser.parse_keyword("version")
         version = parser.parse_integer()
         pure = parser.parse_optional_keyword("pure") is not None
@@ -171,18 +171,24 @@ class OpaqueOp(IRDLOperation):
         unresolved = maybe(parser.parse_unresolved_operand)
         attrs = None
         if parser.parse_optional_keyword("attrs") is not None:
-            attrs = cast("DictionaryAttr", parser.parse_attribute())
+            attrs = parser.parse_attribute()
+            if not isinstance(attrs, DictionaryAttr):
+                parser.raise_error("a dictionary of attributes must stand here")
         extra = parser.parse_optional_attr_dict_with_keyword()
         parser.parse_punctuation(":")
-        types = iter(maybe(parser.parse_type))
-        ins = [None if u is None else parser.resolve_operand(u, next(types)) for u in unresolved]
+        types: list[Attribute] = maybe(parser.parse_type)
+        given = iter(parser.resolve_operands([u for u in unresolved if u is not None], types, parser.pos))
+        ins = [None if u is None else next(given) for u in unresolved]
         parser.parse_punctuation("->")
         outs = maybe(parser.parse_type)
         attributes = dict(extra.data) if extra is not None else {}
         parse_names(parser, attributes)
         bodies: list[tuple[str, Region]] = []
-        while (name := parser.parse_optional_identifier_or_str_literal()) is not None:
-            bodies.append((name, parser.parse_region()))
+        if parser.parse_optional_keyword("with") is not None:
+            bodies = parser.parse_comma_separated_list(
+                parser.Delimiter.NONE,
+                lambda: (parser.parse_optional_identifier() or parse_text(parser), parser.parse_region()),
+            )
         named = dict(attrs.data) if attrs is not None else None
         op = cls(op_type, version, ins, outs, domain=domain, attrs=named, bodies=bodies, pure=pure)
         op.attributes.update(attributes)
