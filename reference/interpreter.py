@@ -104,8 +104,11 @@ class _Interpreter:
                 return []
             case ConstantOp() | MappedOp():
                 return [op.array()]
-            case FusionOp() | HostOp():
+            case FusionOp():
                 return self.body(op.body, operands)
+            case HostOp():
+                # What it gives must not change when a buffer that it reads is used again.
+                return self.body(op.body, [np.array(x) if isinstance(x, np.ndarray) else x for x in operands])
             case IfOp():
                 taken = op.then_branch if bool(np.asarray(operands[0]).reshape(())) else op.else_branch
                 return self.body(taken, [], env)

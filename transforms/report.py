@@ -48,4 +48,5 @@ def missed(op: Operation, reason: str) -> None:
     """Why a rewrite did not happen at `op`, though it nearly did."""
     report = _current.get()
     if report is not None:
-        report.remarks[f'node "{node_name(op)}": {op.name} {reason}'] = None
+        name = node_name(op)
+        report.remarks[f'node "{name}": {op.name} {reason}' if name else f"{op.name} {reason}"] = None
