@@ -119,9 +119,10 @@ class StringsAttr(ParametrizedAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             values = parser.parse_attribute()
-        if not isinstance(values, ArrayAttr):
+        texts = [text_of(v) for v in values.data] if isinstance(values, ArrayAttr) else [None]
+        if None in texts:
             parser.raise_error("a list of strings must stand here")
-        return [strings(text_of(v) or "" for v in cast("ArrayAttr[Attribute]", values))]
+        return [strings(texts)]
 
 
 def strings(texts: object) -> ArrayAttr[Attribute]:

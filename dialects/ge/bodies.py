@@ -29,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
 
 from .attributes import L2TilingAttr
+from .core import parse_text
 from .errors import fail
 from .types import tensor_type
 
@@ -126,7 +127,7 @@ class FusionOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        label = parser.parse_str_literal()
+        label = parse_text(parser)
 
         def more() -> L2TilingAttr | None:
             if parser.parse_optional_keyword("tiling") is None:

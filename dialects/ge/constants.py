@@ -13,7 +13,10 @@ from itertools import count
 from typing import Any, Self, cast
 
 from xdsl.dialects.builtin import (
+    BytesAttr,
     DenseIntOrFPElementsAttr,
+    FloatData,
+    IntAttr,
     IntegerAttr,
     MemRefType,
     ModuleOp,
@@ -53,7 +56,18 @@ from .data import (
 )
 from .errors import fail
 from .info import Info
-from .types import byte_size, element_of, is_static, is_tensor, shape_of, tensor_type
+from .types import (
+    StringType,
+    byte_size,
+    element_of,
+    is_element,
+    is_float,
+    is_integer,
+    is_static,
+    is_tensor,
+    shape_of,
+    tensor_type,
+)
 
 
 @irdl_op_definition
@@ -70,7 +84,7 @@ class WeightsOp(IRDLOperation):
 
     name = "ge.weights"
     sym_name = prop_def(SymbolNameConstraint())
-    path = prop_def(StringAttr)
+    path = prop_def(StringAttr | BytesAttr)  # as bytes only while text is parsed (text.py)
     bytes = prop_def(IntegerAttr)
     digest = opt_prop_def(StringAttr)
     traits = traits_def(SymbolOpInterface(), HasParent(ModuleOp))
@@ -106,6 +120,8 @@ class _Data(IRDLOperation):
         if not is_static(type_):
             fail(self, f"the type must be static, got {type_} (C1)")
         element, count = cast(Any, type_).element_type, math.prod(shape_of(type_))
+        if not is_element(element) or (element == StringType()) != isinstance(self.value, StringsAttr):
+            fail(self, f"a constant of {element} cannot be {self.value} (C3)")
         match self.value:
             case DenseIntOrFPElementsAttr():
                 dense = cast("DenseIntOrFPElementsAttr[Any]", self.value)
@@ -115,6 +131,8 @@ class _Data(IRDLOperation):
                 fail(self, f"{type_} needs {byte_size(element, count)} bytes, got {len(self.value.data.data)} (C3)")
             case StringsAttr() if len(self.value.values) != count:
                 fail(self, f"{type_} needs {count} strings, got {len(self.value.values)} (C3)")
+            case SplatAttr() if not _is_of(self.value, element):
+                fail(self, f"{self.value} is no {element} (C3)")
             case WeightAttr() | SplatAttr() | RawAttr() | StringsAttr():
                 pass
             case _:
@@ -146,6 +164,21 @@ class _Data(IRDLOperation):
         op = cls.create(properties={"value": cast(Attribute, value)}, result_types=[type_], attributes=extra)
         parse_names(parser, op.attributes)
         return op
+
+
+def _is_of(value: SplatAttr, element: Attribute) -> bool:
+    """Whether the one element of a splat is of an element type: bytes of its width, or a number in its range."""
+    row, one = element_of(element), value.element
+    match one:
+        case BytesAttr():
+            return len(one.data) == byte_size(element, 1)
+        case FloatData():
+            return is_float(element)
+        case IntAttr():
+            if row.dtype.kind == "b":
+                return one.data in (0, 1)
+            low = 0 if row.dtype.name.startswith("u") else -(1 << (row.bits - 1))
+            return is_integer(element) and low <= one.data < low + (1 << row.bits)
 
 
 @irdl_op_definition

@@ -64,7 +64,7 @@ class IfOp(IRDLOperation):
         super().__init__(operands=[cond], result_types=[out_types], regions=[then, otherwise])
 
     def verify_(self) -> None:
-        if cast(Any, self.cond.type).element_type != i1 or any(d not in (1, -1) for d in shape_of(self.cond.type)):
+        if cast(Any, self.cond.type).element_type != i1 or any(d >= 0 and d != 1 for d in shape_of(self.cond.type)):
             fail(self, f"the condition must be one element of i1, got {self.cond.type} (C1)")
         for body in (self.then_branch, self.else_branch):
             last = body.block.last_op

@@ -151,9 +151,10 @@ def _parse_int(parser: Parser) -> int:
     return parser.parse_integer(allow_boolean=False)
 
 
-def _parse_text(parser: Parser) -> str:
+def parse_text(parser: Parser) -> str:
+    """A string literal, which xDSL lexes as bytes where it has escapes beyond ASCII."""
     text = parser.parse_optional_str_literal()
-    return text if text is not None else parser.parse_bytes_literal().decode()
+    return text if text is not None else parser.parse_bytes_literal().decode("utf-8", "replace")
 
 
 def _parse_tensor(parser: Parser) -> tuple[Attribute, Attribute]:
@@ -197,7 +198,7 @@ FLOATS = Codec(
     _list_text(_float_text),
     ArrayAttr,
 )
-TEXT = Codec("string", StringAttr, text_of, _parse_text, _string_text, StringAttr | BytesAttr)
+TEXT = Codec("string", StringAttr, text_of, parse_text, _string_text, StringAttr | BytesAttr)
 TENSOR = Codec("tensor", ArrayAttr, lambda a: tuple(a.data), _parse_tensor, _tensor_text, ArrayAttr)
 """Its value is the pair of a `ge.constant`: the data in one of its forms, and the type."""
 TYPE = Codec("type", lambda v: v, lambda a: a, lambda p: p.parse_type(), str, TypeAttribute)
@@ -308,9 +309,7 @@ class GeOp(IRDLOperation):
         if result_types is None:
             # Inference reads the op as it stands: it is made first with its operands' types known, then typed.
             unknown = [TensorType(f32, [])] * count
-            Operation.__init__(
-                self, operands=present, result_types=unknown, properties=properties, regions=bodies
-            )
+            Operation.__init__(self, operands=present, result_types=unknown, properties=properties, regions=bodies)
             try:
                 infos = self.inferred()
             except VerifyException:
@@ -319,9 +318,7 @@ class GeOp(IRDLOperation):
             for value, info in zip(self.results, infos, strict=False):
                 value._type = info.type  # pyright: ignore[reportPrivateUsage]
         else:
-            Operation.__init__(
-                self, operands=present, result_types=result_types, properties=properties, regions=bodies
-            )
+            Operation.__init__(self, operands=present, result_types=result_types, properties=properties, regions=bodies)
 
     @classmethod
     def pack(cls, attrs: dict[str, Any]) -> dict[str, Attribute]:
@@ -531,7 +528,6 @@ def parse_names(parser: Parser, attributes: dict[str, Attribute]) -> None:
 def _parse_optional_text(parser: Parser) -> StringAttr | None:
     text = parser.parse_optional_str_literal()
     if text is None:
-        # xDSL lexes a literal with escapes beyond ASCII as bytes.
         raw = parser.parse_optional_bytes_literal()
         text = None if raw is None else raw.decode("utf-8", "replace")
     return None if text is None else StringAttr(text)

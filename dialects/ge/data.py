@@ -60,6 +60,8 @@ def value_of(array: Array) -> Attribute:
         if _all_same(array, first):
             return _splat(first, element)
         raw = raw_bytes(array) if array.nbytes <= INLINE else None
+    if raw is not None and element.dtype.kind == "b":
+        raw = np.where(array, np.uint8(255), np.uint8(0)).tobytes()  # i1 is signed to MLIR: what xDSL's parser gives
     if raw is None or len(raw) > INLINE:
         raise ValueError("too large for the text")
     if element.bits >= 8 and element.dtype.kind in "biuf" and (not is_float(element.type) or _prints_exactly(array)):
@@ -124,9 +126,11 @@ def raw_bytes(array: Array) -> bytes:
 
 
 def from_raw(data: bytes | memoryview | Array, element: Attribute, shape: tuple[int, ...]) -> Array:
-    """The inverse of `raw_bytes`; a view of `data` where elements are whole bytes."""
+    """The inverse of `raw_bytes`; a view of `data` where elements are whole bytes and no truth values."""
     row = element_of(element)
     count = math.prod(shape)
+    if row.dtype.kind == "b":  # any byte but 0 is true, also to numpy, which yet counts with the bytes as they are
+        return (np.frombuffer(data, np.uint8, count) != 0).reshape(shape)
     if row.bits >= 8:
         return np.frombuffer(data, row.dtype, count).reshape(shape)
     per = 8 // row.bits
@@ -205,6 +209,8 @@ def array_of(value: Attribute, type_: Attribute, module: ModuleOp | None) -> Arr
             dense = cast("DenseIntOrFPElementsAttr[Any]", value)
             if dtype.name.startswith(("int4", "uint4", "int2", "uint2")):
                 data = np.array(dense.get_values()).astype(dtype)
+            elif dtype.kind == "b":
+                data = np.frombuffer(dense.data.data, np.uint8) != 0
             else:
                 data = np.frombuffer(dense.data.data, dtype)
             # MLIR writes one element for many that are equal.

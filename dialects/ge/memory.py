@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, i8, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -31,6 +31,7 @@ from xdsl.traits import EffectInstance, IsolatedFromAbove, MemoryEffect, MemoryE
 from .bodies import check_body, contents_type, parse_isolated
 from .core import NODE, OUTPUTS, parse_names, print_names
 from .errors import fail
+from .interfaces import has_bytes
 from .types import nbytes
 
 
@@ -113,6 +114,7 @@ class SlotOp(IRDLOperation):
     C1  the offset is a multiple of the arena's alignment (the argument's `ge.alignment`)
     C2  the buffer ends inside the arena
     C3  it begins before it ends
+    C4  the arena is one of bytes; the buffer is static, of elements of fixed width
 
         %b = ge.slot %arena[2048] life [1, 3) : memref<4096xi8> -> memref<2x4xf32>
     """
@@ -138,6 +140,8 @@ class SlotOp(IRDLOperation):
         return self.begin.value.data, self.end.value.data
 
     def verify_(self) -> None:
+        if not has_bytes(self.buffer) or not has_bytes(self.arena) or cast(Any, self.arena.type).element_type != i8:
+            fail(self, f"a buffer is static and its arena bytes, got {self.arena.type} -> {self.buffer.type} (C4)")
         offset, size, arena = self.offset.value.data, nbytes(self.buffer.type), nbytes(self.arena.type)
         alignment = arena_alignment(self.arena)
         if offset % alignment:
