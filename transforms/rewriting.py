@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -14,8 +15,10 @@ from xdsl.pattern_rewriter import (
     PatternRewriteWalker,
     RewritePattern,
 )
+from xdsl.rewriter import Rewriter
 
 from ..dialects.ge.bodies import FusionOp, HostOp
+from ..dialects.ge.interfaces import is_pure
 from ..dialects.ge.memory import LaunchOp
 from .base import carry_names
 
@@ -28,6 +31,58 @@ def apply_patterns(module: ModuleOp, patterns: Sequence[RewritePattern]) -> bool
     for function in functions(module):
         sync_type(function)
     return changed
+
+
+Rule = Callable[[Any], "Operation | SSAValue | None"]
+"""What is to stand for an op: a value, a new op of one result (new ops that it reads stand before it), or None."""
+
+
+def apply_rules(module: ModuleOp, rules: Mapping[type[Operation], Sequence[Rule]]) -> bool:
+    """
+    In one walk in order, puts in the place of each op outside of fusions what the first rule of its type gives, and
+    drops what then nobody reads. Names go on to what is new. Says whether anything changed.
+
+    cost       linear in ops, where the rules are constant
+    """
+    changed = False
+    for function in functions(module):
+        for op in walk_outside(function):
+            current: Operation | None = op
+            while current is not None and current.parent is not None:
+                current = _apply(current, rules.get(type(current), ()))
+                changed |= current is not None
+        sync_type(function)
+    return changed
+
+
+def _apply(op: Operation, rules: Sequence[Rule]) -> Operation | None:
+    """The op that the first rule that holds has put in the place of `op`."""
+    for rule in rules:
+        new = rule(op)
+        if new is None:
+            continue
+        block = op.parent_block()
+        assert block is not None
+        if isinstance(new, Operation):
+            if new.parent is None:
+                block.insert_op_before(new, op)
+            new = new.results[0]
+        replace_uses(op.results[0], new)
+        drop_unread(op)
+        return new.owner if isinstance(new.owner, Operation) else op
+    return None
+
+
+def drop_unread(op: Operation) -> None:
+    """Drops a pure op that nobody reads, and what it alone read."""
+    doomed = [op]
+    while doomed:
+        op = doomed.pop()
+        if op.parent is None or not is_pure(op) or any(r.first_use is not None for r in op.results):
+            continue
+        sources = [v.owner for v in dict.fromkeys(op.operands) if isinstance(v.owner, Operation)]
+        Rewriter.erase_op(op)
+        doomed.extend(s for s in sources if not isinstance(s, FuncOp))
 
 
 def functions(module: ModuleOp) -> Iterator[FuncOp]:
@@ -87,8 +142,11 @@ def is_result_of_function(value: SSAValue) -> bool:
 
 __all__ = [
     "PatternRewriter",
+    "Rule",
     "apply_patterns",
+    "apply_rules",
     "blocks_of",
+    "drop_unread",
     "functions",
     "is_isolated",
     "is_result_of_function",

@@ -6,6 +6,9 @@ import operator
 from functools import reduce
 from typing import Any, ClassVar
 
+from xdsl.irdl import traits_def
+from xdsl.traits import Commutative
+
 from .core import OnnxName, ge_op, integer, operand, result, var_operands
 from .dims import Dim, Expr, floordiv, is_size, unknown
 from .elementwise import Arithmetic, Binary, Pointwise, larger, smaller
@@ -29,6 +32,7 @@ class AddOp(Arithmetic):
 
     name = "ge.add"
     onnx = OnnxName("Add", since=7)
+    traits = traits_def(Commutative())
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return x[0] + x[1]
@@ -69,6 +73,7 @@ class MulOp(Arithmetic):
 
     name = "ge.mul"
     onnx = OnnxName("Mul", since=7)
+    traits = traits_def(Commutative())
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return x[0] * x[1]

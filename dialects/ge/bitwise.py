@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.ir import Attribute
+from xdsl.irdl import traits_def
+from xdsl.traits import Commutative
 
 from .core import OnnxName, ge_op, text
 from .elementwise import Binary, Unary
@@ -66,6 +68,7 @@ class BitwiseAndOp(BitwiseBinary):
 
     name = "ge.bitwise_and"
     onnx = OnnxName("BitwiseAnd", since=18)
+    traits = traits_def(Commutative())
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return x[0] & x[1]
@@ -87,6 +90,7 @@ class BitwiseOrOp(BitwiseBinary):
 
     name = "ge.bitwise_or"
     onnx = OnnxName("BitwiseOr", since=18)
+    traits = traits_def(Commutative())
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return x[0] | x[1]
@@ -108,6 +112,7 @@ class BitwiseXorOp(BitwiseBinary):
 
     name = "ge.bitwise_xor"
     onnx = OnnxName("BitwiseXor", since=18)
+    traits = traits_def(Commutative())
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return x[0] ^ x[1]

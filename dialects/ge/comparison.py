@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
+from xdsl.irdl import traits_def
+from xdsl.traits import Commutative
 
 from .core import OnnxName, ge_op, operand, result
 from .dims import Dim, Expr, is_size, unknown
@@ -47,6 +49,7 @@ class EqualOp(Comparison):
 
     name = "ge.equal"
     onnx = OnnxName("Equal", since=7)
+    traits = traits_def(Commutative())
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return x[0] == x[1]
@@ -179,6 +182,7 @@ class AndOp(Logical):
 
     name = "ge.and"
     onnx = OnnxName("And", since=7)
+    traits = traits_def(Commutative())
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return m.logical_and(x[0], x[1])
@@ -205,6 +209,7 @@ class OrOp(Logical):
 
     name = "ge.or"
     onnx = OnnxName("Or", since=7)
+    traits = traits_def(Commutative())
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return m.logical_or(x[0], x[1])
@@ -231,6 +236,7 @@ class XorOp(Logical):
 
     name = "ge.xor"
     onnx = OnnxName("Xor", since=7)
+    traits = traits_def(Commutative())
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return m.logical_xor(x[0], x[1])

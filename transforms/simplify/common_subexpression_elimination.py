@@ -4,8 +4,8 @@ Equal pure ops on equal operands are one.
     %a = ge.exp %x : tensor<4xf32> -> tensor<4xf32> onnx "Exp_1" ["a"]
     %b = ge.exp %x : tensor<4xf32> -> tensor<4xf32> onnx "Exp_2" ["b"]       ->       every reader of %b reads %a
 
-Value numbering over all pure ops, whatever they are called in ONNX; branches see what is merged around them. Needs
-nothing. Leaves no two equal pure ops of which one dominates the other.
+Value numbering over all pure ops, whatever they are called in ONNX; a + b is b + a. Branches see what is merged around
+them. Needs nothing. Leaves no two equal pure ops of which one dominates the other.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import Rewriter
+from xdsl.traits import Commutative
 
 from ...dialects.ge.interfaces import is_pure
 from ..base import NAMES, GePass
@@ -68,4 +69,7 @@ def _key(op: Operation) -> Hashable | None:
         return None  # two bodies would have to be compared: what is in them is merged, they are not
     attributes = frozenset((k, a) for k, a in op.attributes.items() if k not in NAMES)
     types = tuple(r.type for r in op.results)
-    return type(op), op.name, tuple(op.operands), frozenset(op.properties.items()), attributes, types
+    operands: Hashable = tuple(op.operands)
+    if op.has_trait(Commutative):
+        operands = frozenset(op.operands)  # of two: {a} is a and a
+    return type(op), op.name, operands, frozenset(op.properties.items()), attributes, types
