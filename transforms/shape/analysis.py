@@ -52,6 +52,10 @@ class Dims:
             info = self._known[value] = info_of(value)
         return info
 
+    def note(self, op: Operation) -> None:
+        """Takes in an op that was made since."""
+        self._op(op)
+
     def _block(self, block: Block) -> None:
         for op in block.ops:
             self._op(op)

@@ -1,0 +1,29 @@
+"""What the operator set that a module is exported for has: a pass makes no op that the source's opset lacks."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+
+from ..dialects.ge.core import GeOp
+
+
+def opset_of(module: ModuleOp) -> int:
+    """ONNX's opset that the module was read from, or what one without is exported as."""
+    from ..frontend.nodes import DEFAULT_OPSET  # loads onnx: only for those who make ops
+
+    opsets = module.attributes.get("onnx.opset")
+    named = cast(DictionaryAttr, opsets).data if opsets is not None else {}
+    version = named.get("")
+    return cast("IntegerAttr[Any]", version).value.data if version is not None else DEFAULT_OPSET
+
+
+def has_op(module: ModuleOp, op: type[GeOp], *attributes: str) -> bool:
+    """Whether the module's opset has the operator as `op` means it, with these attributes."""
+    from ..frontend.nodes import attribute_names, since_version
+
+    opset, name = opset_of(module), op.onnx
+    if since_version(name.type, opset, name.domain) < max(name.since, 1):
+        return False
+    return set(attributes) <= attribute_names(name.type, opset, name.domain)
