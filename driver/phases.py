@@ -58,6 +58,7 @@ SIMPLIFY = Phase(
         "no-use-reshape-remove",
         "cascade-reshape-remove",
         "conv-batchnorm-fusion",
+        "conv-scale-fusion",
         "common-subexpression-elimination",
         "merge-shape-arithmetic",
         "prune",

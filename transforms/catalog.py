@@ -22,6 +22,7 @@ _PASSES = {
     "algebraic-simplification": "simplify.algebraic_simplification:AlgebraicSimplification",
     "compose-transposes": "simplify.compose_transposes:ComposeTransposes",
     "conv-batchnorm-fusion": "simplify.conv_batchnorm_fusion:ConvBatchnormFusion",
+    "conv-scale-fusion": "simplify.conv_scale_fusion:ConvScaleFusion",
     "common-subexpression-elimination": "simplify.common_subexpression_elimination:CommonSubexpressionElimination",
     "prune": "simplify.prune:Prune",
     "op-fusion": "fusion.op_fusion:OpFusion",
