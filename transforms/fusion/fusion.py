@@ -30,6 +30,9 @@ from ...dialects.ge.info import Info
 from ...dialects.ge.interfaces import is_pure
 from ...dialects.ge.types import shape_of
 
+FAR = 2000
+"""Ops between the first and the last of a fusion, where those between have to be looked at."""
+
 
 class CannotFuse(Exception):
     """Ops cannot run as one; the text says why."""
@@ -42,7 +45,7 @@ def fuse(ops: Sequence[Operation], label: str) -> FusionOp:
     ops        each after those that it reads
     raises     CannotFuse, with nothing changed: an op has an effect, or the fusion would read what depends on it
     cost       linear in `ops`, their operands and readers; where others read more than the last op's results, also in
-               the ops between the first and the last
+               the ops between the first and the last (`FAR` at most)
     """
     for op in ops:
         if not is_pure(op):
@@ -113,10 +116,13 @@ def _read_outside(
 
 def _late(ops: Sequence[Operation], inside: set[Operation]) -> list[Operation]:
     """The ops before the last one that need a result: they have to move behind the fusion."""
-    left, at = set(inside), ops[-1]
-    while left := left - {at}:
+    left, at, distance = len(inside) - 1, ops[-1], 0
+    while left:
         assert at.prev_op is not None
-        at = at.prev_op
+        at, distance = at.prev_op, distance + 1
+        left -= at in inside
+        if distance > FAR:
+            raise CannotFuse("its ops are too far apart")
 
     late: list[Operation] = []
     made = {value for op in ops for value in op.results}

@@ -12,18 +12,21 @@ may also read ops at its own step or any before, each of which ends a chain of i
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
 
 from ...dialects.ge.errors import node_name
 from ...dialects.ge.interfaces import Elementwise, is_pure
-from ..rewriting import is_result_of_function
 
-LIMIT = 256
-"""Pairs of op and step that are looked at for one match: what is beyond stays outside of it."""
+LIMIT = 64
+"""Ops of a match, and pairs of op and step that are looked at for one: what is beyond stays outside of it."""
+MANY = 64
+"""Readers of a value that a fusion may give beside its last one."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Matcher:
     Matches of one chain in one block, of which ops may be taken away meanwhile.
 
     share      whether values in the middle may have readers outside of a match
-    cost       made in O(ops x steps); a match costs at most `LIMIT` ops and their operands
+    cost       made in O(ops x steps); a match looks at `LIMIT` ops at most
     """
 
     def __init__(self, chain: Chain, block: Block, share: bool = False) -> None:
@@ -55,8 +58,8 @@ class Matcher:
 
     def roots(self) -> list[Operation]:
         """The ops that a whole chain ends at, last first."""
-        whole = 1 << (len(self.chain) - 1)
-        return [op for op, steps in reversed(self._ends.items()) if steps & whole]
+        last = len(self.chain) - 1
+        return [op for op, lengths in reversed(self._ends.items()) if last in lengths]
 
     def match(self, root: Operation) -> set[Operation]:
         """
@@ -66,9 +69,10 @@ class Matcher:
         """
         banned: dict[Operation, str] = {}
         while True:
-            ops = _Search(self.chain, self._ends, banned, self.block).upto(root, len(self.chain) - 1)
-            if ops is None:
+            search = _Search(self._ends, banned, self.block)
+            if not search.reaches(root, len(self.chain) - 1):
                 raise Near(next(iter(banned.values()), "too many ops are between its ends"))
+            ops = search.taken(root, len(self.chain) - 1)
             loose = {op: why for op in ops if (why := self._why_not(op, root, ops))}
             if root in loose:
                 raise Near(loose[root])
@@ -80,12 +84,15 @@ class Matcher:
         """Why an op cannot be fused with the others; "" where it can."""
         if not is_pure(op):
             return f"{_name(op)} is not known to be pure"
-        if op is root or self.share:
+        if op is root:
             return ""
+        if self.share:
+            many = any(next(itertools.islice(value.uses, MANY, None), None) for value in op.results)
+            return f"more than {MANY} others read the result of {_name(op)}" if many else ""
         for value in op.results:
             for use in value.uses:
                 if self.block.find_ancestor_op_in_block(use.operation) not in ops:
-                    who = "the graph" if is_result_of_function(value) else "something else"
+                    who = "the graph" if isinstance(use.operation, ReturnOp) else "something else"
                     return f"{who} reads the result of {_name(op)} too"
         return ""
 
@@ -95,20 +102,18 @@ def _name(op: Operation) -> str:
     return f'"{name}"' if name else f"'{op.name}'"
 
 
-def _ends(chain: Chain, ops: Iterable[Operation]) -> dict[Operation, int]:
-    """The ops at which a chain's first k + 1 steps end, as bits k, by what the ops are alone."""
-    ends: dict[Operation, int] = {}
+def _ends(chain: Chain, ops: Iterable[Operation]) -> dict[Operation, dict[int, int]]:
+    """By what ops are alone: the ops at which the steps up to k end, and k -> ops in the shortest chain of them."""
+    ends: dict[Operation, dict[int, int]] = {}
     for op in ops:
-        here, below = 0, None
+        here: dict[int, int] = {}
         for k, step in enumerate(chain):
             if not step.admits(op):
                 continue
-            if k and below is None:
-                below = 0
-                for producer in _producers(op):
-                    below |= ends.get(producer, 0)
-            if not k or (below or 0) & (1 << (k - 1)) or (_gathers(op) and (below or 0) & (1 << k)):
-                here |= 1 << k
+            before = (k - 1, k) if _gathers(op) else (k - 1,)
+            below = [ends.get(producer, {}).get(j, LIMIT) for producer in _producers(op) for j in before] if k else [0]
+            if min(below, default=LIMIT) < LIMIT:
+                here[k] = min(below) + 1
         if here:
             ends[op] = here
     return ends
@@ -123,35 +128,55 @@ def _gathers(op: Operation) -> bool:
     return isinstance(op, Elementwise) and len(op.operands) > 1
 
 
+_Place: TypeAlias = tuple[Operation, int]
+"""An op as a step."""
+
+
 class _Search:
     """One search for the ops of a chain."""
 
     def __init__(
-        self, chain: Chain, ends: Mapping[Operation, int], banned: Mapping[Operation, str], block: Block
+        self, ends: Mapping[Operation, Mapping[int, int]], banned: Mapping[Operation, str], block: Block
     ) -> None:
-        self.chain, self.ends, self.banned, self.block = chain, ends, banned, block
-        self.seen: dict[tuple[Operation, int], dict[Operation, None] | None] = {}
+        self.ends, self.banned, self.block = ends, banned, block
+        self.below: dict[_Place, list[_Place] | None] = {}
+        """What each place takes in of its op's producers; None where no chain ends there."""
 
-    def upto(self, op: Operation, k: int) -> dict[Operation, None] | None:
-        """The ops of the chain that ends at `op` as step k; None where there is none."""
-        if (op, k) not in self.seen:
-            may = self.ends.get(op, 0) & (1 << k) and op not in self.banned and op.parent is self.block
-            if not may or len(self.seen) >= LIMIT:
-                return None
-            self.seen[op, k] = None
-            self.seen[op, k] = self._found(op, k)
-        return self.seen[op, k]
+    def reaches(self, op: Operation, k: int) -> bool:
+        """Whether a chain ends at `op` as step k."""
+        place = (op, k)
+        if place not in self.below:
+            may = k in self.ends.get(op, ()) and op not in self.banned and op.parent is self.block
+            if not may or len(self.below) >= LIMIT:
+                return False
+            self.below[place] = None
+            self.below[place] = self._producers_at(op, k)
+        return self.below[place] is not None
 
-    def _found(self, op: Operation, k: int) -> dict[Operation, None] | None:
-        found, whole, gathers = {op: None}, k == 0, _gathers(op)
+    def _producers_at(self, op: Operation, k: int) -> list[_Place] | None:
+        if k == 0:
+            return []
+        gathers = _gathers(op)
         steps = (k - 1, k, *range(k - 2, -1, -1)) if gathers else (k - 1,)
-        for producer in _producers(op) if k else ():
-            for step in steps:
-                part = self.upto(producer, step)
-                if part is not None:
-                    found |= part
-                    whole |= step >= k - 1
-                    break
+        found: list[_Place] = []
+        whole = False
+        for producer in _producers(op):
+            step = next((j for j in steps if self.reaches(producer, j)), None)
+            if step is not None:
+                found.append((producer, step))
+                whole |= step >= k - 1
             if whole and not gathers:
                 break
         return found if whole else None
+
+    def taken(self, op: Operation, k: int) -> dict[Operation, None]:
+        """The ops of the chain that ends at `op` as step k."""
+        ops: dict[Operation, None] = {}
+        todo, seen = [(op, k)], set[_Place]()
+        while todo:
+            place = todo.pop()
+            if place not in seen:
+                seen.add(place)
+                ops[place[0]] = None
+                todo.extend(self.below[place] or ())
+        return ops

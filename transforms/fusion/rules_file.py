@@ -24,7 +24,7 @@ from .names import did_you_mean, resolve, type_of
 from .rules import Rule
 
 KEYS = ("pattern", "replacement", "condition")
-MOST_STEPS = 64
+MOST_STEPS = 32
 NAME = re.compile(r"[A-Za-z_][\w.:-]*", re.ASCII)
 
 _KINDS: Mapping[str, Kind] = {

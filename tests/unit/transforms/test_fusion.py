@@ -14,7 +14,7 @@ from gecc.dialects.ge.bodies import FusionOp
 from gecc.dialects.ge.errors import node_name
 from gecc.dialects.ge.text import module_text, parse_module
 from gecc.transforms.fusion.fusion import CannotFuse, fuse, inline
-from gecc.transforms.fusion.matcher import LONGEST, Matcher, Near, Step
+from gecc.transforms.fusion.matcher import LIMIT, MANY, Matcher, Near, Step
 from gecc.transforms.fusion.names import type_of
 from gecc.transforms.fusion.op_fusion import OpFusion
 from gecc.transforms.report import Report, collecting
@@ -270,12 +270,20 @@ def test_a_producer_with_another_reader_is_left_out_where_the_chain_holds_withou
 
 
 def test_what_is_too_long_is_near_only():
-    length = LONGEST
+    length = LIMIT
     steps = [unary("v0", "exp", "x"), *(binary(f"v{k}", "add", f"v{k - 1}", "x") for k in range(1, length))]
     module = parsed("".join(steps) + unary("y", "neg", f"v{length - 1}") + returns("y"))
 
     with pytest.raises(Near, match="too many ops"):
         matched(module, ["Exp", "Add", "Neg"], "y")
+
+
+def test_a_value_with_very_many_readers_is_not_shared():
+    readers = "".join(unary(f"r{k}", "neg", "a") for k in range(MANY + 1))
+    module = parsed(unary("a", "exp", "x") + readers + returns("r0"))
+
+    with pytest.raises(Near, match=f'more than {MANY} others read the result of "a"'):
+        matched(module, ["Exp", "Neg"], "r3", share=True)
 
 
 def test_an_op_is_in_one_fusion_and_the_report_counts():
