@@ -7,6 +7,7 @@ free; names of the graph's inputs and outputs stay in any case.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -24,7 +25,7 @@ from ..dialects.ge.data import INLINE, array_of, find_module, weights_path
 from ..dialects.ge.errors import InputError, node_name, text_of
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import nbytes, shape_of
-from .nodes import DEFAULT_OPSET, names_of_outputs, node_of
+from .nodes import DEFAULT_OPSET, names_of_outputs, node_of, resolved
 from .values import fill_tensor, i64_vector, is_known, tensor_of_array, value_info
 
 SPLAT_AS_DATA = 8 * INLINE
@@ -57,6 +58,7 @@ class GraphExporter:
         self.source, self.opset = find_module(source), opset
         self.names: dict[SSAValue, str] = {}
         self.taken: set[str] = set()
+        self.numbers: Counter[str] = Counter()
         self.outputs: set[str] = set()
 
     def claim_outputs(self, block: Block, values: Sequence[SSAValue], names: Sequence[str]) -> list[NodeProto]:
@@ -64,21 +66,19 @@ class GraphExporter:
         Gives the values that a graph returns its outputs' names, each value once, and only what is made in this graph;
         returns Identity nodes for the rest.
         """
-        claimed: set[SSAValue] = set()
-        again: list[NodeProto] = []
+        again: list[tuple[SSAValue, str]] = []
         for value, name in zip(values, names, strict=True):
-            if isinstance(value, BlockArgument) or value in claimed or not _made_in(value, block):
-                again.append(NodeProto(op_type="Identity", output=[name], input=[name]))
+            if self.names.get(value) == name:
+                continue  # an input that is an output, or the same output once more
+            if value in self.names or isinstance(value, BlockArgument) or not _made_in(value, block):
+                again.append((value, name))
             else:
-                claimed.add(value)
                 self.names[value] = name
         # Sources are named once all outputs are, in case a source is an output itself.
-        for node, (value, name) in zip(
-            again, [(v, n) for v, n in zip(values, names, strict=True) if self.names.get(v) != n], strict=True
-        ):
-            node.input[0] = self.name(value)
-            node.name = f"{name}_copy"
-        return again
+        return [
+            NodeProto(op_type="Identity", name=f"{name}_copy", input=[self.name(value)], output=[name])
+            for value, name in again
+        ]
 
     def body(self, region: Region, name: str) -> GraphProto:
         graph = GraphProto(name=self.fresh(name))
@@ -96,21 +96,27 @@ class GraphExporter:
         return graph
 
     def fill(self, graph: GraphProto, block: Block) -> None:
+        nodes: list[NodeProto] = []
+        constants: list[ConstantOp] = []
         for op in flat(block):
             if isinstance(op, ConstantOp):
-                if op.output.first_use is not None or op.output in self.names:
-                    self.constant(graph, op)
+                constants.append(op)
                 continue
             layout = getattr(op, "data_format", "NCHW") if isinstance(op, GeOp) else "NCHW"
             node = node_of(op, self.name, self.body, self.opset)
             if layout == "NCHW":
-                graph.node.append(node)
+                nodes.append(node)
             else:
-                graph.node.extend(self.between_transposes(op, node))
+                nodes.extend(self.between_transposes(op, node))
             if isinstance(op, OpaqueOp):
                 for result in op.results:
                     if is_known(result.type) and self.name(result) not in self.outputs:
                         graph.value_info.append(value_info(self.name(result), result.type))
+        # What has no name by now is read by nobody: it was written as an attribute, or nothing needs it.
+        for op in constants:
+            if op.output in self.names:
+                self.constant(graph, op)
+        graph.node.extend(nodes)
 
     def between_transposes(self, op: Operation, node: NodeProto) -> Iterator[NodeProto]:
         """An op on channels-last data as ONNX has it: channels first, between two transposes."""
@@ -157,9 +163,10 @@ class GraphExporter:
 
     def fresh(self, wanted: str) -> str:
         """`wanted`, or with a number after it if that is a name already."""
-        name, k = wanted, 1
+        name = wanted
         while name in self.taken:
-            name, k = f"{wanted}_{k}", k + 1
+            self.numbers[wanted] += 1
+            name = f"{wanted}_{self.numbers[wanted]}"
         self.taken.add(name)
         return name
 
@@ -170,7 +177,8 @@ class _ModelExporter(GraphExporter):
         opsets = module.attributes.get("onnx.opset")
         named = cast("dict[str, IntegerAttr[Any]]", cast(DictionaryAttr, opsets).data) if opsets is not None else {}
         self.opsets = {domain: version.value.data for domain, version in named.items()}
-        super().__init__(module, opset or self.opsets.get("", DEFAULT_OPSET))
+        self.source_opset = self.opsets.get("", DEFAULT_OPSET)
+        super().__init__(module, opset or self.source_opset)
         if opset is not None and "" in self.opsets and opset != self.opsets[""]:
             _refuse_foreign(function, opset)
         self.opsets[""] = self.opset
@@ -203,6 +211,8 @@ class _ModelExporter(GraphExporter):
     def ir_version(self, graph: GraphProto) -> int:
         least = next((ir for ir, opset in _IR_VERSIONS if self.opset <= opset), _IR_VERSIONS[-1][0])
         version = _number(self.module.attributes, "onnx.ir_version", least)
+        if self.opset != self.source_opset:
+            version = max(version, least)
         # Before version 4 an initialiser had to be an input; an input that was not one must not become one.
         inputs = {i.name for i in graph.input}
         if version < 4 and any(t.name not in inputs for t in graph.initializer):
@@ -265,20 +275,6 @@ def flat(block: Block) -> Iterator[Operation]:
             yield from flat(op.body.block)
         elif op is not block.last_op or not isinstance(op, YieldOp | ReturnOp):
             yield op
-
-
-def resolved(value: SSAValue) -> SSAValue:
-    """The value itself behind results and arguments of fusions."""
-    while True:
-        owner: Operation | Block = value.owner
-        if isinstance(owner, FusionOp):
-            last = owner.body.block.last_op
-            assert last is not None
-            value = last.operands[cast(OpResult, value).index]
-        elif isinstance(owner, Block) and isinstance(fusion := owner.parent_op(), FusionOp):
-            value = fusion.operands[cast(BlockArgument, value).index]
-        else:
-            return value
 
 
 def _made_in(value: SSAValue, block: Block) -> bool:

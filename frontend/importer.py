@@ -16,7 +16,6 @@ from typing import Any, cast
 import numpy as np
 import onnx
 import onnx.defs
-import onnx.helper
 import onnx.shape_inference
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from xdsl.dialects.builtin import (
@@ -148,6 +147,9 @@ class _Importer:
         self, block: Block, graph: GraphProto, scope: dict[str, SSAValue], initialisers: Iterable[TensorProto]
     ) -> None:
         """Adds a graph's constants and nodes to `block`; `scope` maps names to values, outer ones included."""
+        tensors = [*graph.initializer, *(s.values for s in graph.sparse_initializer)]
+        _refuse_twice([t.name for t in tensors], "initialiser")
+        _refuse_twice([i.name for i in graph.input], "input")
         for tensor in initialisers:
             op = ConstantOp(*tensor_from_proto(tensor, self.symbol))
             set_names(op, None, [tensor.name])
@@ -176,11 +178,12 @@ class _Importer:
         outputs = list(node.output)
         while outputs and not outputs[-1]:
             outputs.pop()
+        built: dict[str, Region] = {}
         op = (
             self.constant(node, domain)
-            or self.conditional(node, domain, operands, outputs, scope)
-            or self.known(block, node, operands, outputs, scope)
-            or self.opaque(node, domain, operands, outputs, scope)
+            or self.conditional(node, domain, operands, outputs, scope, built)
+            or self.known(block, node, list(operands), outputs, scope)
+            or self.opaque(node, domain, operands, outputs, scope, built)
         )
         block.add_op(op)
         set_names(op, node.name, [o for o in outputs if o])
@@ -193,17 +196,15 @@ class _Importer:
         if domain or node.op_type != "Constant" or len(node.attribute) != 1:
             return None
         attribute = node.attribute[0]
-        match attribute.name:
-            case "value":
-                return ConstantOp(*tensor_from_proto(attribute.t, self.symbol))
-            case "value_int" | "value_ints":
-                array: Array = np.array(plain_value(attribute), np.int64)
-            case "value_float" | "value_floats":
-                array = np.array(plain_value(attribute), np.float32)
-            case "value_string" | "value_strings":
-                array = np.array(plain_value(attribute), object)
-            case _:
+        if attribute.name == "value" and attribute.HasField("t"):
+            return ConstantOp(*tensor_from_proto(attribute.t, self.symbol))
+        dtype = _CONSTANTS.get(attribute.name)
+        try:
+            if dtype is None:
                 return None
+            array: Array = np.array(plain_value(attribute), dtype)
+        except ValueError:
+            return None  # of another kind than its name says, or no text
         if array.nbytes > wire.INLINE and array.dtype != object:
             path, offset = wire.shared_spool()(array.tobytes())
             value: Attribute = weight_in(self.symbol(path), offset)
@@ -218,7 +219,9 @@ class _Importer:
         operands: Sequence[SSAValue | None],
         outputs: Sequence[str],
         scope: dict[str, SSAValue],
+        built: dict[str, Region],
     ) -> Operation | None:
+        """A ge.if, or None; then `built` has the bodies by attribute, since they use what is around them already."""
         condition = operands[0] if len(operands) == 1 else None
         if domain or node.op_type != "If" or condition is None or not all(outputs):
             return None
@@ -227,10 +230,10 @@ class _Importer:
             return None
         if any(d not in (1, DYNAMIC_INDEX) for d in shape_of(type_)):
             return None
-        bodies = {a.name: self.body(a.g, scope) for a in node.attribute}
-        if set(bodies) != {"then_branch", "else_branch"}:
+        if {a.name for a in node.attribute} != {"then_branch", "else_branch"}:
             return None
-        then, other = bodies["then_branch"], bodies["else_branch"]
+        built.update((a.name, self.body(a.g, scope)) for a in node.attribute)
+        then, other = built["then_branch"], built["else_branch"]
         given = [cast(YieldOp, body.block.last_op).values.types for body in (then, other)]
         if not len(given[0]) == len(given[1]) == len(outputs):
             raise InputError(f"both branches must give {len(outputs)} values, got {[len(g) for g in given]}")
@@ -276,12 +279,13 @@ class _Importer:
         operands: Sequence[SSAValue | None],
         outputs: Sequence[str],
         scope: dict[str, SSAValue],
+        built: dict[str, Region],
     ) -> Operation:
         attrs: dict[str, Attribute] = {}
         bodies: list[tuple[str, Region]] = []
         for attribute in node.attribute:
             if attribute.type == AttributeProto.GRAPH or attribute.HasField("g"):
-                bodies.append((attribute.name, self.body(attribute.g, scope)))
+                bodies.append((attribute.name, built.get(attribute.name) or self.body(attribute.g, scope)))
             else:
                 attrs[attribute.name] = to_mlir(attribute, self.symbol)
         if domain not in self.opsets:
@@ -305,6 +309,17 @@ class _Importer:
         if self.types is None:
             self.types = _declared_types(self.proto)
         return self.types.get(name, UnknownType())
+
+
+_CONSTANTS: dict[str, Any] = {
+    "value_int": np.int64,
+    "value_ints": np.int64,
+    "value_float": np.float32,
+    "value_floats": np.float32,
+    "value_string": object,
+    "value_strings": object,
+}
+"""Attributes of Constant that are numbers or strings -> dtype."""
 
 
 # ------------------------------------------------------------------ the model as a whole
@@ -340,7 +355,9 @@ def _declared_types(model: ModelProto) -> dict[str, Attribute]:
     def collect(graph: GraphProto) -> None:
         for info in [*graph.value_info, *graph.output]:
             if info.HasField("type"):
-                types[info.name] = type_from_proto(info.type)
+                type_ = type_from_proto(info.type)
+                # Branches may use one name for different things.
+                types[info.name] = type_ if types.get(info.name, type_) == type_ else UnknownType()
         for node in graph.node:
             for attribute in node.attribute:
                 if attribute.HasField("g"):
@@ -377,13 +394,16 @@ def _in_order(graph: GraphProto, outer: dict[str, SSAValue]) -> Sequence[NodePro
 
 
 def _reads(node: NodeProto) -> Iterable[str]:
-    """Names that a node reads, those of its bodies included (a body's own names among them do no harm)."""
+    """Names that a node reads from around it, those that its bodies read included."""
     yield from filter(None, node.input)
     for attribute in node.attribute:
         if attribute.HasField("g"):
-            for inner in attribute.g.node:
-                yield from _reads(inner)
-            yield from (o.name for o in attribute.g.output)
+            graph = attribute.g
+            own = {x.name for x in (*graph.input, *graph.initializer)}
+            own.update(name for inner in graph.node for name in inner.output)
+            for inner in graph.node:
+                yield from (name for name in _reads(inner) if name not in own)
+            yield from (o.name for o in graph.output if o.name not in own)
 
 
 def _deterministic(schema: onnx.defs.OpSchema, has_bodies: bool) -> bool:
@@ -413,6 +433,12 @@ def _lookup(scope: dict[str, SSAValue], name: str, what: str) -> SSAValue:
     return scope[name]
 
 
+def _refuse_twice(names: Sequence[str], what: str) -> None:
+    if len(set(names)) < len(names):
+        twice = next(n for k, n in enumerate(names) if n in names[:k])
+        raise InputError(f"{what} {twice!r} has two definitions")
+
+
 def _label(node: NodeProto) -> str:
     return node.name or next(filter(None, node.output), "") or node.op_type
 
@@ -436,4 +462,3 @@ def _hint(name: str) -> str | None:
     """An SSA name from an ONNX one: a help for readers, nothing more."""
     text = "".join(c if c.isascii() and (c.isalnum() or c in "_$.-") else "_" for c in name)
     return text if SSAValue.is_valid_name(text) else f"v{text}" if SSAValue.is_valid_name(f"v{text}") else None
-

@@ -13,9 +13,10 @@ import onnx.defs
 import onnx.helper
 from onnx import AttributeProto, GraphProto, NodeProto
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from ..dialects.ge.attributes import WeightAttr
+from ..dialects.ge.bodies import FusionOp
 from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.control import IfOp
 from ..dialects.ge.core import GeOp
@@ -130,7 +131,7 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
 
 def _attribute_of_operand(op: GeOp, attribute: str, value: SSAValue, opset: int) -> AttributeProto:
     """What is an operand now and was an attribute in `opset`."""
-    owner = value.owner
+    owner = resolved(value).owner
     schema = onnx.defs.get_schema(op.onnx.type, opset, op.onnx.domain).attributes[attribute]
     if not isinstance(owner, ConstantOp):
         raise InputError(
@@ -175,6 +176,20 @@ def resolver(op: Operation) -> Callable[[Attribute], tuple[ModuleOp | None, str 
         return module, weights_path(module, value)
 
     return resolve
+
+
+def resolved(value: SSAValue) -> SSAValue:
+    """The value itself behind results and arguments of fusions."""
+    while True:
+        owner: Operation | Block = value.owner
+        if isinstance(owner, FusionOp):
+            last = owner.body.block.last_op
+            assert last is not None
+            value = last.operands[cast(OpResult, value).index]
+        elif isinstance(owner, Block) and isinstance(fusion := owner.parent_op(), FusionOp):
+            value = fusion.operands[cast(BlockArgument, value).index]
+        else:
+            return value
 
 
 def _own_name(op: Operation) -> str:

@@ -252,10 +252,11 @@ class DropoutOp(Pointwise, View):
     data itself: what dropout is outside of training. `ratio` and `seed` mean nothing then.
 
     C1  ratio is a scalar
+    C2  training_mode is a constant and false
 
         %y = ge.dropout %x, %r : tensor<?x64xf32>, tensor<f32> -> tensor<?x64xf32>
 
-    A node that may train (it has a training_mode) or that gives its mask stays opaque.
+    A node that may train, or that gives its mask, stays opaque.
     Source: ONNX Dropout-22.
     """
 
@@ -264,21 +265,24 @@ class DropoutOp(Pointwise, View):
     COST: ClassVar[int] = 0
     data = operand()
     ratio = opt_operand()
+    training_mode = opt_operand()
     seed = opt_integer()
     output = result()
 
     @classmethod
     def accepts(cls, attrs: dict[str, Any], operands: int, results: int) -> bool:
-        del attrs
-        return operands <= 2 and results == 1
+        del attrs, operands
+        return results == 1
 
     def hands_on(self) -> bool:
         return True
 
     def infer(self, *operands: Any) -> Info:
-        data, ratio = operands
+        data, ratio, training = operands
         if ratio is not None and ratio.rank:
             fail(self, f"ratio must be a scalar, got {ratio.type} (C1)")
+        if training is not None and (training.data is None or training.data.any()):
+            fail(self, "training_mode must be a constant and false (C2)")
         return data
 
     def scalar(self, m: Any, *x: Any) -> Any:

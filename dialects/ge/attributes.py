@@ -118,9 +118,10 @@ class StringsAttr(ParametrizedAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            values = parser.parse_attribute()
-        texts = [text_of(v) for v in values.data] if isinstance(values, ArrayAttr) else [None]
-        if None in texts:
+            values: Attribute = parser.parse_attribute()
+        listed = cast("ArrayAttr[Attribute]", values).data if isinstance(values, ArrayAttr) else [values]
+        texts = [text_of(v) for v in listed]
+        if not isinstance(values, ArrayAttr) or None in texts:
             parser.raise_error("a list of strings must stand here")
         return [strings(texts)]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, TensorType, f32, i32, i64
+from xdsl.dialects.builtin import Builtin, TensorType, f32, i1, i32, i64
 from xdsl.dialects.test import Test, TestOp
 from xdsl.ir import Attribute, SSAValue
 
@@ -62,7 +62,7 @@ def value(what: Any) -> SSAValue:
 
 def _type(text: str) -> Attribute:
     *dims, element = text.split("x")
-    elements = {"f32": f32, "i64": i64, "i32": i32}
+    elements = {"f32": f32, "i64": i64, "i32": i32, "i1": i1}
     return tensor_type(elements[element], tuple(-1 if d == "?" else int(d) for d in dims))
 
 

@@ -10,6 +10,7 @@ from gecc.dialects.ge.dims import symbol
 from gecc.dialects.ge.info import Info
 
 from .elementwise_cases import check_scalar, known, op_of, round_trip, shape_data
+from .movement_cases import value
 
 T = "tensor<?x64xf32>"
 N = symbol("N")
@@ -132,8 +133,14 @@ def test_shape_arithmetic() -> None:
     assert known(clip, shape_data(-1, 3, 9), low, high) == [0, 3, 4]
 
 
-def test_dropout_that_may_train_or_gives_its_mask_is_not_ours() -> None:
-    assert DropoutOp.accepts({}, 1, 1)
-    assert DropoutOp.accepts({"seed": 3}, 2, 1)
-    assert not DropoutOp.accepts({}, 3, 1)
+def test_dropout_that_gives_its_mask_is_not_ours() -> None:
+    assert DropoutOp.accepts({"seed": 3}, 3, 1)
     assert not DropoutOp.accepts({}, 1, 2)
+
+
+def test_dropout_that_may_train_is_refused() -> None:
+    data = op_of("%y = ge.relu %x : tensor<2xf32> -> tensor<2xf32>").results[0]
+    assert DropoutOp(data, None, value(np.array(False))).hands_on()
+    for training in (value(np.array(True)), value("i1")):
+        with pytest.raises(VerifyException, match=r"must be a constant and false \(C2\)"):
+            DropoutOp(data, None, training)

@@ -147,7 +147,8 @@ def first(text: str) -> str:
         (6, "y = BatchNormalization<is_test = 1>(x, v, v, v, v)", "ge.opaque"),
         (20, "y = GroupNormalization<num_groups = 3>(x, v, v)", "ge.opaque"),
         (21, "y = GroupNormalization<num_groups = 3>(x, v, v)", "ge.group_normalization"),
-        (11, "y = Softmax<axis = 3>(x)", "ge.opaque"),
+        (11, "y = Softmax<axis = 2>(x)", "ge.opaque"),
+        (11, "y = Softmax<axis = 3>(x)", "ge.softmax"),
         (13, "y = Softmax<axis = 3>(x)", "ge.softmax"),
     ],
 )
