@@ -9,6 +9,13 @@ Conditions of rules: a small language, parsed and checked when the rule is read,
     factor    := "-" factor | number | "text" | name | name "[" index "]" | "(" condition ")"
     name      := input_dtype, ... | Operator.attribute | an element type
 
+    input_dtype      element type of the first operand from outside that has floats, constants included; without one,
+                     of the first operand from outside
+    output_dtype     element type of the last op's first result
+    input_shape      shape of the first operand from outside that is no constant; batch is its first dim
+    weights_shape    shape of the first constant operand of the first op
+    Conv.group       attribute of the first op of that type
+
 A value that does not exist (a free dim, an absent attribute) is `Missing` when it is asked for.
 """
 
@@ -76,7 +83,7 @@ class _Part:
 
 
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*(?:::\w+)?)"""
+    r"""\s*(?:(?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)|(?P<name>(?:[A-Za-z_][\w.]*::)?[A-Za-z_]\w*)"""
     r"""|(?P<text>"[^"]*"|'[^']*')|(?P<sign>==|!=|<=|>=|//|[<>()\[\].+\-*/%]))"""
 )
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -328,8 +335,16 @@ def _compared(compare: Callable[[Any, Any], bool], a: object, b: object) -> bool
         raise Missing(f"a comparison of {a!r} with {b!r}")
     if any(isinstance(x, float) for x in numbers):
         # ONNX's floats are of 32 bits: an attribute that was written 1e-05 equals 1e-05.
-        return bool(compare(*(np.float32(x) for x in numbers)))
+        return compare(*map(_rounded, numbers))
     return compare(a, b)
+
+
+def _rounded(number: float) -> float:
+    try:
+        with np.errstate(over="ignore"):
+            return float(np.float32(float(number)))
+    except OverflowError:
+        raise Missing("a number so large") from None
 
 
 def _element(value: object, index: int, what: str) -> Value:

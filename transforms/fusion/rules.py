@@ -102,7 +102,7 @@ class Facts:
         op = next(op for op in self.ops if type_of(op) == kind)
         value: Any = None
         if isinstance(op, GeOp):
-            value = getattr(op, name)
+            value = getattr(op, name) if name in op.decls else None
         elif isinstance(attrs := op.properties.get("attrs"), Attribute):
             value = _plain(cast(Any, attrs).data.get(name))
         if isinstance(value, Attribute):

@@ -1,8 +1,11 @@
 """Building a ge.fusion out of ops, and finding the ops."""
 
+import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
@@ -11,9 +14,12 @@ from xdsl.ir import Operation
 
 from gecc.dialects.ge import Ge
 from gecc.dialects.ge.bodies import FusionOp
+from gecc.dialects.ge.control import IfOp
 from gecc.dialects.ge.errors import node_name
 from gecc.dialects.ge.text import module_text, parse_module
+from gecc.reference import run
 from gecc.transforms.fusion.fusion import CannotFuse, fuse, inline
+from gecc.transforms.fusion.inline_fusion import InlineFusion
 from gecc.transforms.fusion.matcher import LIMIT, MANY, Matcher, Near, Step
 from gecc.transforms.fusion.names import type_of
 from gecc.transforms.fusion.op_fusion import OpFusion
@@ -284,6 +290,54 @@ def test_a_value_with_very_many_readers_is_not_shared():
 
     with pytest.raises(Near, match=f'more than {MANY} others read the result of "a"'):
         matched(module, ["Exp", "Neg"], "r3", share=True)
+
+
+# ------------------------------------------------------------------ the pass
+
+
+def rule(folder: Path, **said: object) -> OpFusion:
+    (folder / "rules.json").write_text(json.dumps({"rules": [{"replacement": "Mine", **said}]}))
+    return OpFusion(str(folder / "rules.json"))
+
+
+THING = f'%a = ge.opaque "Thing" domain "com.acme" version 1 {{}}(%x) attrs {{{{level = 3 : i64}}}} : ({X}) -> ({X})\n'
+
+
+@pytest.mark.parametrize(
+    ("condition", "pure", "fires"),
+    [
+        ("com.acme::Thing.level == 3", "pure ", True),
+        ("com.acme::Thing.level == 4", "pure ", False),
+        ("com.acme::Thing.depth == 3", "pure ", False),  # not there
+        ("com.acme::Thing.level == 3", "", False),
+    ],
+)
+def test_operators_of_another_domain(condition: str, pure: str, fires: bool, tmp_path: Path):
+    module = parsed(THING.format(pure) + unary("b", "relu", "a") + returns("b"))
+    with collecting(Report()) as report:
+        rule(tmp_path, pattern=["com.acme::Thing", "Relu"], condition=condition).apply(Context(), module)
+
+    assert order(module) == (["Mine"] if fires else ["a", "b"])
+    assert bool(report.remarks) != fires
+
+
+def test_what_stands_in_a_branch_is_fused_there(tmp_path: Path):
+    module = parsed(
+        f"%i = ge.if %c : tensor<i1> -> ({X}) {{\n"
+        + unary("a", "exp", "x") + unary("b", "neg", "a") + f"ge.yield %b : {X}\n}} else {{\nge.yield %x : {X}\n}}\n"
+        + returns("i"),
+        arguments=f"%x: {X}, %c: tensor<i1>",
+    )  # fmt: skip
+    x = np.arange(4, dtype=np.float32)
+    inputs = {"input_0": x, "input_1": np.array(True)}
+    before = run(module, inputs)["output_0"]
+    rule(tmp_path, pattern=["Exp", "Neg"]).apply(Context(), module)
+    module.verify()
+
+    assert [op.name for op in module.walk() if isinstance(op.parent_op(), IfOp)][:2] == ["ge.fusion", "ge.yield"]
+    assert run(module, inputs)["output_0"].tobytes() == before.tobytes()
+    InlineFusion().apply(Context(), module)
+    assert not any(isinstance(op, FusionOp) for op in module.walk())
 
 
 def test_an_op_is_in_one_fusion_and_the_report_counts():

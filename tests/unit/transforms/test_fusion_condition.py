@@ -16,6 +16,7 @@ MATCH: dict[str, Value] = {
     "LayerNormalization.epsilon": 9.999999747378752e-06,  # 1e-5 as a float of 32 bits
     "Conv.auto_pad": "SAME_UPPER",
     "Conv.pads": (1, 1, 2, 2),
+    "com.acme::Thing.group": 3,
 }
 KINDS = {"group": "number", "epsilon": "number", "auto_pad": "text", "pads": "list"}
 
@@ -51,7 +52,9 @@ def holds(text: str) -> bool:
         "10 - 4 - 3 == 3 and 7 // 2 == 3 and 7 / 2 == 3.5 and -7 % 4 == 1",
         "- -1 == 1 and 2 - -1 == 3",
         "Conv.group == 2 and Conv.auto_pad == 'SAME_UPPER' and Conv.pads[3] == 2",
+        "com.acme::Thing.group == 3",
         "LayerNormalization.epsilon == 1e-5",
+        "1e999 > 1e30 / 2",
         "input_shape[2] * weights_shape[0] == 2048",
         "(batch > 4) == (batch > 5)",
         "batch == 8 or input_shape[1] == 4",  # the second is never asked for
@@ -73,6 +76,8 @@ def test_it_does_not_hold(text: str):
         ("input_shape[3] == 4", r"input_shape\[3\]"),
         ("weights_shape[-3] == 4", r"weights_shape\[-3\]"),
         ("batch % (batch - 8) == 0", "a quotient by 0"),
+        (f"1.5 == {'9' * 400}", "a number so large"),
+        (f"1.5 * {'9' * 400} == 1", "a number so large"),
     ],
 )
 def test_what_is_not_there_is_missing(text: str, what: str):
