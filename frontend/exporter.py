@@ -197,6 +197,9 @@ class _ModelExporter(GraphExporter):
             ir_version=self.ir_version(graph),
         )
         model.graph.CopyFrom(graph)
+        for op in self.function.walk():
+            if isinstance(op, GeOp) and op.onnx.domain:
+                self.opsets.setdefault(op.onnx.domain, op.onnx.since)
         for domain, version in sorted(self.opsets.items()):
             model.opset_import.add(domain=domain, version=version)
         told = cast(DictionaryAttr, attrs.get("onnx.metadata", DictionaryAttr({}))).data

@@ -120,7 +120,10 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
     for name, value in plain.items():
         if not op.decls[name].ours:
             attrs.append(proto_of(name, op.decls[name].codec.kind, value, resolve))
-    known = attribute_names(op.onnx.type, opset, op.onnx.domain)
+    if op.onnx.domain:  # the operator is what the op's declaration says: ONNX has no schema of it
+        known = frozenset(op.decls)
+    else:
+        known = attribute_names(op.onnx.type, opset)
     attrs.extend(onnx.helper.make_attribute(name, value) for name, value in op.implied().items() if name in known)
     for attr in attrs:
         if attr.name not in known:

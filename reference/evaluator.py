@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.errors import InputError, node_name
+from ..dialects.ge.interfaces import Elementwise
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import element_of, is_element
 from ..frontend.exporter import GraphExporter, resolved
@@ -39,6 +40,9 @@ def evaluate(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, An
             found = meaning(op, operands)
             if found is not None:
                 return [_typed(x, r) for x, r in zip(found, op.results, strict=True)]
+        if isinstance(op, GeOp) and isinstance(op, Elementwise) and op.onnx.domain:
+            # No operator of ONNX: what the op says of itself is its meaning.
+            return [_typed(op.scalar(np, *operands), op.results[0])]
         return _as_onnx(op, operands, captured or {})
 
 

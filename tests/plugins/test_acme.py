@@ -57,7 +57,6 @@ def test_the_pass_is_listed():
     assert "acme-swish" in listed.stdout
 
 
-@pytest.mark.xfail(reason="the export asks ONNX for a schema of a plugin's operator and leaves out its operator set")
 def test_the_converter_runs_the_pass_under_ge_s_kind_of_name(tmp_path: Path):
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 4]) for name in "xy")
     nodes = [helper.make_node("Sigmoid", ["x"], ["s"]), helper.make_node("Mul", ["s", "x"], ["y"], name="act/Mul")]
@@ -71,7 +70,6 @@ def test_the_converter_runs_the_pass_under_ge_s_kind_of_name(tmp_path: Path):
     assert {opset.domain for opset in model.opset_import} == {"", "acme"}
 
 
-@pytest.mark.xfail(reason="the reference does not ask a plugin's op for its scalar function")
 def test_the_reference_computes_the_op_by_its_scalar_function():
     text = """
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
