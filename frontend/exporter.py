@@ -318,7 +318,8 @@ def _info(name: str, type_: Attribute, said: dict[str, Attribute]) -> ValueInfoP
         return ValueInfoProto(name=name)
     declared = said.get("ge.dims")
     info = value_info(name, type_, declared)
-    info.doc_string = text_of(said.get("onnx.doc")) or ""
+    if "onnx.doc" in said:
+        info.doc_string = text_of(said["onnx.doc"]) or ""
     if isinstance(declared, ArrayAttr) and info.type.HasField("tensor_type"):
         shape = info.type.tensor_type.shape
         del shape.dim[:]
