@@ -56,6 +56,10 @@ class Dims:
         """Takes in an op that was made since."""
         self._op(op)
 
+    def learn(self, value: SSAValue, info: Info) -> None:
+        """Takes in what is known of a value that has changed."""
+        self._known[value] = info
+
     def _block(self, block: Block) -> None:
         for op in block.ops:
             self._op(op)

@@ -27,10 +27,7 @@ from ..base import GePass
 from ..report import count
 from ..rewriting import functions, walk_outside
 from .analysis import Dims
-from .views import reshape_spec, vector
-
-END = 2**63 - 1
-"""A bound that every size is less than."""
+from .views import END, reshape_spec, vector
 
 
 @dataclass(frozen=True)
@@ -108,8 +105,8 @@ def _bound(bound: Dim, size: Dim, is_end: bool) -> int | None:
     if is_end and is_size(bound - size):
         return END
     less = size - bound
-    # A bound of size - k is below zero where the size is less than k, and then counts from the end itself: from there it
-    # may come to lie inside the axis again if k is 3 or more.
+    # A bound of size - k is below zero where the size is less than k, and then counts from the end itself: from there
+    # it may come to lie inside the axis again if k is 3 or more.
     if isinstance(less, int) and less > 0 and (less <= 2 or is_size(bound)):
         return -less
     return None

@@ -190,7 +190,9 @@ class Arithmetic:
             kitchen = self._kitchen(part, fixed)
             # Short vectors first: what they make serves the long ones.
             open_roots = sorted((r for r in part.roots if r not in kept), key=lambda r: len(r.elements))
-            recipes = [(r, kitchen.vector(r.elements) if r.is_vector else kitchen.scalar(r.elements[0])) for r in open_roots]
+            recipes = [
+                (r, kitchen.vector(r.elements) if r.is_vector else kitchen.scalar(r.elements[0])) for r in open_roots
+            ]
             failed = [r for r, recipe in recipes if recipe is None or recipe.place >= r.before]
             if not failed:
                 break

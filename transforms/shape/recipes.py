@@ -150,7 +150,9 @@ class Kitchen:
                     end += 1
             elif self._has(elements[k : k + 1]):
                 known = self._known_singly(elements[k])
-                while not known and end < count and isinstance(elements[end], Expr) and self._has(elements[k : end + 1]):
+                while (
+                    not known and end < count and isinstance(elements[end], Expr) and self._has(elements[k : end + 1])
+                ):
                     end += 1
             else:
                 while end < count and isinstance(elements[end], Expr) and not self._has(elements[end : end + 1]):

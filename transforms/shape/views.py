@@ -17,6 +17,9 @@ from ...dialects.ge.dims import Dim, is_size
 from ..rewriting import replace_uses
 from .analysis import Dims
 
+END = 2**63 - 1
+"""A bound of a slice that every size is less than."""
+
 
 def reshape_spec(source: Sequence[Dim], target: Sequence[Dim], wanted: Sequence[Dim] | None = None) -> list[int] | None:
     """

@@ -90,7 +90,8 @@ def _axes_merged(op: Operation, before: Operation, source: SSAValue) -> list[Ope
     kind = type(op)
     if kind is not type(before) or kind not in (UnsqueezeOp, SqueezeOp):
         return None
-    assert isinstance(op, UnsqueezeOp | SqueezeOp) and isinstance(before, UnsqueezeOp | SqueezeOp)
+    assert isinstance(op, UnsqueezeOp | SqueezeOp)
+    assert isinstance(before, UnsqueezeOp | SqueezeOp)
     inner = _axes(before.axes, info_of(before.results[0] if kind is UnsqueezeOp else before.operands[0]).rank)
     outer = _axes(op.axes, info_of(op.results[0] if kind is UnsqueezeOp else op.operands[0]).rank)
     if inner is None or outer is None:

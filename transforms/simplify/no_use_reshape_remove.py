@@ -3,8 +3,8 @@ Views that give their operand's own dims are dropped.
 
     %y = ge.reshape %x, %s : tensor<?x8xf32>, tensor<2xi64> -> tensor<?x8xf32>       ->       every reader reads %x
 
-Whatever the op (Reshape, Flatten, Squeeze, Unsqueeze): its elements are the operand's in order, so equal dims are all it
-takes. Free dims are equal where their expressions are. Needs nothing. Leaves no such view.
+Whatever the op (Reshape, Flatten, Squeeze, Unsqueeze): its elements are the operand's in order, so equal dims are all
+it takes. Free dims are equal where their expressions are. Needs nothing. Leaves no such view.
 """
 
 from __future__ import annotations
