@@ -1,7 +1,7 @@
 """
 Our own meanings, as numpy on whole arrays, of ops for which the onnx package's evaluator is too slow to run a network,
 or wrong. The backend suite of the onnx package holds them to its text. Files: nn.py (windows, quantised products,
-normalisations), movement.py (indices, slices, resizing).
+normalisations), movement.py (indices, slices, resizing), plain.py (what is one numpy call).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from .movement import MOVEMENT
 from .nn import NN
+from .plain import PLAIN
 
-MEANINGS: dict[type, Callable[[Any, Sequence[Any]], list[Any] | None]] = {**MOVEMENT, **NN}
+MEANINGS: dict[type, Callable[[Any, Sequence[Any]], list[Any] | None]] = {**PLAIN, **MOVEMENT, **NN}
 """Op -> its meaning, which may answer None to leave a case to ONNX's evaluator."""
