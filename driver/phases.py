@@ -68,6 +68,8 @@ SIMPLIFY = Phase(
         "conv-batchnorm-fusion",
         "conv-scale-fusion",
         "layer-norm-fusion",
+        "rms-norm-fusion",
+        "activation-fusion",
         "remove-same-const",
         "common-subexpression-elimination",
         "merge-shape-arithmetic",

@@ -33,6 +33,8 @@ _PASSES = {
     "conv-batchnorm-fusion": "simplify.conv_batchnorm_fusion:ConvBatchnormFusion",
     "conv-scale-fusion": "simplify.conv_scale_fusion:ConvScaleFusion",
     "layer-norm-fusion": "simplify.layer_norm_fusion:LayerNormFusion",
+    "rms-norm-fusion": "simplify.rms_norm_fusion:RMSNormFusion",
+    "activation-fusion": "simplify.activation_fusion:ActivationFusion",
     "common-subexpression-elimination": "simplify.common_subexpression_elimination:CommonSubexpressionElimination",
     "prune": "simplify.prune:Prune",
     "op-fusion": "fusion.op_fusion:OpFusion",

@@ -12,6 +12,7 @@ nobody else reads the product. Leaves no such pair.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ from ...dialects.ge.math import NegOp
 from ..base import GePass
 from ..operands import split_constant
 from ..report import count, missed
-from ..rewriting import apply_rules
+from ..rewriting import Rule, apply_rules
 from .linear import linear_of, per_channel, rescaled
 
 ONE, NOTHING = np.ones(1), np.zeros(1)
@@ -73,7 +74,8 @@ def _tail(op: Operation, array: Array, place: int) -> tuple[Array, Array] | None
             return (ONE, -array) if last else (-ONE, array)
 
 
-RULES = dict.fromkeys((MulOp, DivOp, AddOp, SubOp, NegOp), (into_weights,))
+TAILS: tuple[type[Operation], ...] = (MulOp, DivOp, AddOp, SubOp, NegOp)
+RULES: dict[type[Operation], Sequence[Rule]] = dict.fromkeys(TAILS, (into_weights,))
 
 
 @dataclass(frozen=True)
