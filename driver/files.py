@@ -216,11 +216,11 @@ def _parts(name: str, folder: Path, text: str) -> Iterator[Source]:
 
 
 def _parse(text: str, name: str, context: Context, line: int) -> ModuleOp:
-    from xdsl.parser import Parser
+    from ..dialects.ge.text import ModuleParser
 
     if not text.strip():
         raise InputError("is empty", file=name)
-    parser = Parser(context, text, name)
+    parser = ModuleParser(context, text, name)
     try:
         return parser.parse_module()
     except ParseError as error:
