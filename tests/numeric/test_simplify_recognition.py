@@ -38,7 +38,8 @@ ACTIVATIONS = {
     "another bound": ("", "a = Add x 3; b = Clip a 0 5; c = Mul x b; y = Div c 6"),
 }
 NORMS = {
-    "layer": "m = M x; d = Sub x m; p = Pow d 2; v = M p; w = Add v 0.01; r = Sqrt w; n = Div d r; s = Mul n G; y = Add s B",
+    "layer": "m = M x; d = Sub x m; p = Pow d 2; v = M p; w = Add v 0.01; r = Sqrt w; n = Div d r; s = Mul n G;"
+    "y = Add s B",
     "rms": "p = Mul x x; v = M p; w = Add 0.01 v; r = Sqrt w; q = Div 1 r; n = Mul q x; y = Mul G n",
 }
 

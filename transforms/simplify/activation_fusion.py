@@ -85,6 +85,7 @@ class Recogniser:
             if len(front) == 1 and len(ops) > 1 and not all(isinstance(op, PLAIN) for op in ops):
                 found = self._match(ops, front[0], result)
                 if found is not None:
+                    self.places[found] = self.places[last]
                     return found
             value = max(front, key=lambda v: self.places.get(cast(Any, v.owner), -1))
             op = value.owner
