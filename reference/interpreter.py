@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.scf import ForOp
+from xdsl.dialects.scf import YieldOp as LoopYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.ge.bodies import FusionOp, HostOp, YieldOp
@@ -84,7 +86,7 @@ class _Interpreter:
             if value in own:
                 dying.setdefault(op, []).append(value)
         for op in block.ops:
-            if isinstance(op, ReturnOp | YieldOp):
+            if isinstance(op, ReturnOp | YieldOp | LoopYieldOp):
                 return [env[v] for v in op.operands]
             results = self.op(op, env)
             if self.watch is not None:
@@ -96,6 +98,12 @@ class _Interpreter:
 
     def body(self, region: Region, args: Sequence[Any], env: dict[SSAValue, Any] | None = None) -> Sequence[Any]:
         return self.block(region.block, dict(env or {}) | dict(zip(region.block.args, args, strict=True)))
+
+    def loop(self, op: ForOp, operands: Sequence[Any], env: dict[SSAValue, Any]) -> Sequence[Any]:
+        begin, end, step, *carried = operands
+        for counter in range(int(begin), int(end), int(step)):
+            carried = self.body(op.body, [counter, *carried], env)
+        return list(carried)
 
     def op(self, op: Operation, env: dict[SSAValue, Any]) -> Sequence[Any]:
         operands = [env[v] for v in op.operands]
@@ -123,6 +131,10 @@ class _Interpreter:
                         raise InputError(f"a launch gives {np.shape(value)} for a buffer of {buffer.shape}")
                     buffer[...] = value
                 return []
+            case ForOp():
+                return self.loop(op, operands, env)
+            case _ if op.name in ("arith.constant", "arith.muli"):
+                return [_index(op, operands)]
             case _ if op.name.startswith("memref."):
                 return _memref(op, operands)
             case _:
@@ -145,6 +157,13 @@ def _slot(op: SlotOp, arena: Array) -> Array:
     begin, size = op.offset.value.data, nbytes(op.buffer.type)
     dtype = element_of(cast(Any, op.buffer.type).element_type).dtype
     return arena[begin : begin + size].view(dtype).reshape(shape_of(op.buffer.type))
+
+
+def _index(op: Operation, operands: Sequence[Any]) -> int:
+    """The arithmetic of loops over tiles."""
+    if op.name == "arith.constant":
+        return int(cast(Any, op.properties["value"]).value.data)
+    return int(operands[0]) * int(operands[1])
 
 
 def _memref(op: Operation, operands: Sequence[Array]) -> Sequence[Any]:

@@ -10,17 +10,16 @@ result is its operand's tensor. An op that cannot be cut along the batch, or is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.ge.bodies import FusionOp, YieldOp
 from ...dialects.ge.constants import ConstantOp
-from ...dialects.ge.interfaces import Box, Tiles, View, flops_of, has_bytes, is_pure, whole
+from ...dialects.ge.interfaces import Box, View, flops_of, has_bytes, is_pure, whole
 from ...dialects.ge.types import nbytes, shape_of
 from ...planning import Buffer, Op, Piece, Tensor, plan_offsets
+from ..tiling import rows_needed
 
 
 @dataclass
@@ -88,7 +87,7 @@ def rows_of(op: Operation, batch: int) -> int | None:
     for result in op.results:
         if not shape_of(result.type) or shape_of(result.type)[0] != shape[0]:
             return None
-    first, second = (needs(op, rows * k, rows) for k in (0, 1))
+    first, second = (rows_needed(op, rows * k, rows) for k in (0, 1))
     if first is None or second is None:
         return None
     for value, a, b in zip(op.operands, first, second, strict=True):
@@ -97,45 +96,6 @@ def rows_of(op: Operation, batch: int) -> int | None:
         if a != whole(value) or b != whole(value):
             return None
     return rows
-
-
-def needs(op: Operation, begin: int, rows: int) -> list[Box] | None:
-    """The boxes of the operands for rows [begin, begin + rows) of the results; None where the op cannot be cut so."""
-    boxes = [((begin, rows), *whole(r)[1:]) for r in op.results]
-    if isinstance(op, FusionOp):
-        return _body_needs(op, boxes)
-    if not isinstance(op, Tiles) or len(op.results) != 1:
-        return None
-    loops = op.loops()
-    return op.operand_tiles(boxes[0]) if loops and loops[0] == "parallel" else None
-
-
-def _body_needs(fusion: FusionOp, boxes: Sequence[Box]) -> list[Box] | None:
-    """A fusion answers by its body, from its results backwards; a value with several readers must be asked alike."""
-    wanted: dict[SSAValue, Box] = {}
-
-    def ask(value: SSAValue, box: Box) -> bool:
-        return wanted.setdefault(value, box) == box
-
-    last = fusion.body.block.last_op
-    assert isinstance(last, YieldOp)
-    if not all(ask(v, b) for v, b in zip(last.values, boxes, strict=True)):
-        return None
-    for op in reversed(list(fusion.body.block.ops)[:-1]):
-        if isinstance(op, ConstantOp):
-            continue
-        box = wanted.get(op.results[0])
-        if box is None or len(op.results) != 1:
-            return None
-        if isinstance(op, FusionOp):
-            inner = _body_needs(op, [box])
-        elif isinstance(op, Tiles) and op.loops()[:1] == ("parallel",):
-            inner = op.operand_tiles(box)
-        else:
-            inner = None
-        if inner is None or not all(ask(v, b) for v, b in zip(op.operands, inner, strict=True)):
-            return None
-    return [wanted.get(a, whole(a)) for a in fusion.body.block.args]
 
 
 def _moves(value: SSAValue, box: Box, batch: int, sample: int) -> bool:
@@ -167,7 +127,7 @@ class _Builder:
         cut: set[SSAValue] = {r for op in self.rows for r in op.results}
         asked: dict[SSAValue, list[bool]] = {}
         for op, values in zip(self.ops, reads, strict=True):
-            boxes = needs(op, 0, self.rows[op]) if op in self.rows else None
+            boxes = rows_needed(op, 0, self.rows[op]) if op in self.rows else None
             for k, value in enumerate(values):
                 moves = boxes is not None and _moves(op.operands[k], boxes[k], self.batch, 0)
                 asked.setdefault(value, []).append(moves)

@@ -14,6 +14,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, MemRefType, UnitAttr, i8, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.scf import ForOp, YieldOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -44,7 +45,9 @@ def arena_of(function: FuncOp) -> BlockArgument | None:
 
 
 def is_step(op: Operation) -> bool:
-    return op.name not in VIEWS and not isinstance(op, SlotOp | MappedOp | ReturnOp)
+    if op.name in VIEWS or op.name.startswith("arith."):
+        return False
+    return not isinstance(op, SlotOp | MappedOp | ReturnOp | YieldOp)
 
 
 def steps_in(block: Block) -> Iterator[Operation]:
@@ -65,22 +68,51 @@ class Roots:
 
     def __init__(self, block: Block) -> None:
         self._roots: dict[SSAValue, SSAValue] = {}
+        self._add(block)
+
+    def _add(self, block: Block) -> None:
         for op in block.ops:
             if op.name in VIEWS:
                 self._roots[op.results[0]] = self.of(op.operands[0])
+            elif isinstance(op, ForOp):
+                self._add(op.body.block)
 
     def of(self, value: SSAValue) -> SSAValue:
         return self._roots.get(value, value)
 
 
 def lives(steps: Iterable[Operation], roots: Roots) -> dict[SSAValue, tuple[int, int]]:
-    """Root -> the steps [first, last + 1) that touch it."""
+    """
+    Root -> the steps [first, last + 1) that touch it. The steps of a loop are numbered too: what is touched in one loop
+    alone lives between its first and last step there, since each iteration writes it before it reads it; what others
+    touch as well lives for the whole loop.
+    """
+    ops = list(steps)
+    touching: dict[SSAValue, Operation] = {}
+    shared: set[SSAValue] = set()
+    for op in ops:
+        for root in {roots.of(v) for v in touched(op)}:
+            if touching.setdefault(root, op) is not op:
+                shared.add(root)
+
     found: dict[SSAValue, tuple[int, int]] = {}
-    for at, op in enumerate(steps):
-        for value in touched(op):
-            root = roots.of(value)
-            found[root] = (found[root][0] if root in found else at, at + 1)
+    at = 0
+    for op in ops:
+        begin, inner = at, list(_steps_in_loop(op))
+        for step in inner or (op,):
+            for value in touched(step):
+                root = roots.of(value)
+                found[root] = (found[root][0] if root in found else at, at + 1)
+            at += 1
+        if inner:
+            for root in {roots.of(v) for v in touched(op)} & shared:
+                found[root] = (min(found.get(root, (begin, 0))[0], begin), at)
     return found
+
+
+def _steps_in_loop(op: Operation) -> Iterator[Operation]:
+    if isinstance(op, ForOp):
+        yield from steps_in(op.body.block)
 
 
 @dataclass(frozen=True)
@@ -173,5 +205,5 @@ def _resize(function: FuncOp, arena: BlockArgument, size: int, alignment: int) -
 
 def _tensor_bytes(block: Block, roots: Roots, alignment: int) -> int:
     """All tensors that are computed into the arena, as if each had (aligned) bytes of its own."""
-    outs = (v for op in block.ops if isinstance(op, LaunchOp) for v in op.outs)
+    outs = (v for op in block.walk() if isinstance(op, LaunchOp) for v in op.outs)
     return sum(align_up(nbytes(v.type), alignment) for v in outs if isinstance(roots.of(v).owner, SlotOp))

@@ -30,7 +30,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.dialects.memref import CopyOp, ReinterpretCastOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ...dialects.ge.bodies import FusionOp, HostOp
+from ...dialects.ge.bodies import FusionOp, HostOp, yielded
 from ...dialects.ge.constants import ConstantOp, MappedOp
 from ...dialects.ge.errors import InputError, text_of
 from ...dialects.ge.memory import LaunchOp
@@ -42,6 +42,7 @@ from .arena import Layout, arena_attributes, arena_of, arena_type, lay_out, new_
 from .bodies import body_of, body_of_ops
 from .in_place import overwritten
 from .steps import Step, Steps, is_buffer, is_constant
+from .tiles import Loops, Tiled, tiled
 
 
 @dataclass(frozen=True)
@@ -97,16 +98,23 @@ class _Bufferizer:
 
     def __init__(self, function: FuncOp, in_place: bool) -> None:
         self.function, self.old = function, function.body.block
-        self.steps = Steps(self.old)
+        self.groups: dict[FusionOp, Tiled] = {}
+        self.steps = Steps(self.old, self.cut)
         self.over = overwritten(self.steps) if in_place else {}
         self.new, self.buffers = Block(), dict[SSAValue, SSAValue]()
         self.results: dict[int, BlockArgument] = {}  # the caller's buffer of each returned value, by its place
         self.homes: dict[SSAValue, tuple[SSAValue, BlockArgument]] = {}
 
+    def cut(self, group: FusionOp) -> bool:
+        found = tiled(group)
+        if found is not None:
+            self.groups[group] = found
+        return found is not None
+
     def run(self) -> None:
         arguments = self.arguments()
         self.arena = self.new.args[-1]
-        launches = {step.op: step for step in self.steps.list if step.kind == "launch"}
+        launches = {step.op: step for step in self.steps.list if step.kind in ("launch", "tiled")}
         self.choose_homes({r for op in launches for r in op.results})
         for host, steps in _runs(self.steps.list):
             if host:
@@ -115,6 +123,8 @@ class _Bufferizer:
             for step in steps:
                 if step.kind == "view":
                     self.view(step.op.results[0], step.reads[0])
+                elif step.kind == "tiled":
+                    self.tiles(cast(FusionOp, step.op))
                 else:
                     self.launch(step)
         left = self.give_back()
@@ -242,6 +252,24 @@ class _Bufferizer:
             launch.attributes["label"] = label
         self.new.add_op(launch)
         count("launches")
+
+    def tiles(self, group: FusionOp) -> None:
+        outs = dict(zip(yielded(group.body), group.outs, strict=True))
+
+        def place(inner: SSAValue) -> SSAValue:
+            self.buffers[outs[inner]] = self.place(outs[inner])
+            return self.buffers[outs[inner]]
+
+        def scratch(type_: Attribute, hint: str | None) -> SSAValue:
+            slot = new_slot(self.arena, type_, hint)
+            self.new.add_op(slot)
+            return slot.buffer
+
+        def buffer(value: SSAValue) -> SSAValue:
+            return self.buffer(self.steps.resolve(value))
+
+        count("launches in tiles", Loops(self.groups[group], self.new, buffer, place, scratch).emit())
+        count("groups in tiles")
 
     def host(self, steps: Sequence[Step]) -> None:
         """Consecutive steps that run on the host, as one segment."""

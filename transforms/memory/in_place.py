@@ -30,7 +30,7 @@ def overwritten(steps: Steps) -> dict[SSAValue, SSAValue]:
     for at, step in enumerate(steps.list):
         if step.kind != "view":
             last.update((steps.base(v), at) for v in step.reads)
-        if step.kind == "launch":
+        if step.kind in ("launch", "tiled"):
             made.update(step.op.results)
     made -= {steps.base(v) for v in steps.returned}
 

@@ -2,15 +2,16 @@
 A function on tensors as steps in order, each with what it reads: what bufferization looks at before it builds anything.
 
     launch   computes static tensors from static tensors: runs on buffers
+    tiled    an L2 group that runs tile by tile
     view     gives a tensor's own bytes another shape: no step of the program that runs
     host     reads or gives what is no buffer (sequences, strings, sizes that depend on data), and all that follows
 
-Constants are no steps. An L2 group stands as its members, one after the other.
+Constants are no steps. An L2 group that cannot be cut into tiles stands as its members, one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -23,7 +24,7 @@ from ...dialects.ge.interfaces import View, has_bytes
 from ...dialects.ge.types import element_of, nbytes
 from ..rewriting import is_isolated
 
-Kind = Literal["launch", "view", "host"]
+Kind = Literal["launch", "tiled", "view", "host"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,11 +40,14 @@ class Steps:
     """
     The steps of a block that ends in func.return, and the values that it returns.
 
+    cut    whether a group can run tile by tile
+
     Values are named by `resolve`: what a group's members read and give, not the group's arguments and results.
     cost   linear in ops
     """
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, cut: Callable[[FusionOp], bool] = lambda group: False) -> None:
+        self._cut = cut
         self.list: list[Step] = []
         self._same: dict[SSAValue, SSAValue] = {}
         self._bases: dict[SSAValue, SSAValue] = {}
@@ -71,9 +75,12 @@ class Steps:
                 self._add(op)
 
     def _add_group(self, group: FusionOp) -> None:
-        """Layer by layer. This is where a group becomes loops over its tiles once they are emitted."""
+        """Tile by tile if it can be, else layer by layer."""
         for argument, value in zip(group.body.block.args, group.ins, strict=True):
             self._same[argument] = self.resolve(value)
+        if self._cut(group) and not any(self.resolve(v) in self._on_host for v in group.ins):
+            self.list.append(Step(group, "tiled", list(dict.fromkeys(self.resolve(v) for v in group.ins))))
+            return
         self._add_all(group.body.block)
         for result, value in zip(group.outs, yielded(group.body), strict=True):
             self._same[result] = self.resolve(value)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
@@ -21,6 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.ge.bodies import yielded
 from ...dialects.ge.constants import ConstantOp, constant
 from ...dialects.ge.control import IfOp, LoopOp
+from ...dialects.ge.types import is_tensor
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions, sync_type, walk_outside
@@ -102,10 +104,10 @@ def _fits(value: SSAValue, place: SSAValue) -> bool:
     """Whether a value says at least as much of itself as the one whose readers it gets."""
     a, b = value.type, place.type
     if isinstance(b, UnrankedTensorType):
-        return isinstance(a, TensorType | UnrankedTensorType) and a.element_type == b.element_type
-    if a == b or not isinstance(b, TensorType):
+        return isinstance(a, TensorType | UnrankedTensorType) and cast(Any, a).element_type == cast(Any, b).element_type
+    if a == b or not is_tensor(b) or not is_tensor(a):
         return a == b
-    if not isinstance(a, TensorType) or a.element_type != b.element_type or a.get_num_dims() != b.get_num_dims():
+    if a.element_type != b.element_type or a.get_num_dims() != b.get_num_dims():
         return False
     return all(x == y or y < 0 for x, y in zip(a.get_shape(), b.get_shape(), strict=True))
 
