@@ -330,8 +330,8 @@ def _info(name: str, type_: Attribute, said: dict[str, Attribute]) -> ValueInfoP
                 dim.dim_value = cast("IntegerAttr[Any]", attr).value.data
             elif (symbol := text_of(attr)) is not None:
                 dim.dim_param = symbol
-    elif "onnx.name" in said and info.type.HasField("tensor_type"):
-        info.type.tensor_type.ClearField("shape")  # the source declared none
+    elif "onnx.unranked" in said and info.type.HasField("tensor_type"):
+        info.type.tensor_type.ClearField("shape")
     return info
 
 

@@ -369,7 +369,11 @@ def _declared_types(model: ModelProto) -> dict[str, Attribute]:
 
 def _in_order(graph: GraphProto, outer: dict[str, SSAValue]) -> Sequence[NodeProto]:
     """The nodes with each after those that it reads; as they stand wherever they stand right."""
-    made_by: dict[str, int] = {o: k for k, node in enumerate(graph.node) for o in node.output if o}
+    made_by: dict[str, int] = {}
+    for k, node in enumerate(graph.node):
+        for output in filter(None, node.output):
+            if made_by.setdefault(output, k) != k:
+                raise InputError(f"value {output!r} has two definitions", node=_label(node))
     reads = [{made_by[n] for n in _reads(node) if n in made_by and n not in outer} for node in graph.node]
     if all(d < k for k, needed in enumerate(reads) for d in needed):
         return graph.node
@@ -420,6 +424,8 @@ def _described(info: ValueInfoProto) -> dict[str, Attribute]:
     dims = dims_from_proto(info.type)
     if dims is not None:
         said["ge.dims"] = dims
+    elif info.type.HasField("tensor_type"):
+        said["onnx.unranked"] = UnitAttr()
     if info.doc_string:
         said["onnx.doc"] = StringAttr(info.doc_string)
     if not info.HasField("type"):
