@@ -1,7 +1,8 @@
-"""An L2 group on buffers, tile by tile, gives the bytes that it gives layer by layer, restarted from text in between."""
+"""An L2 group on buffers, tile by tile, gives the bytes of layer by layer, restarted from text in between."""
 
 import numpy as np
 import pytest
+
 from gecc.dialects.ge.attributes import L2TilingAttr
 from gecc.dialects.ge.bodies import FusionOp
 from gecc.dialects.ge.text import module_text, parse_module

@@ -3,13 +3,15 @@ Dims of every value as expressions over the symbols of the function's arguments,
 tensors of shape arithmetic.
 
 One walk in order: each op's `infer` on what is known of its operands. Bodies of fusions see what their operands are;
-branches see what is around them.
+branches see what is around them. What an op was found to give is kept with it: most ops are as they were when the last
+pass asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType
 from xdsl.dialects.func import FuncOp
@@ -26,6 +28,26 @@ from ...dialects.ge.info import Info, info_of_type
 from ...dialects.ge.types import is_tensor
 
 
+class _Found(NamedTuple):
+    """What an op gave, and what that depends on: the very infos that it read, its properties, its results' types."""
+
+    read: tuple[Info, ...]
+    properties: dict[str, Attribute]
+    types: tuple[Attribute, ...]
+    infos: tuple[Info, ...]
+
+    def holds(self, op: Operation, read: Sequence[Info]) -> bool:
+        return (
+            len(read) == len(self.read)
+            and all(a is b for a, b in zip(read, self.read, strict=True))
+            and all(r.type is t for r, t in zip(op.results, self.types, strict=True))
+            and op.properties == self.properties
+        )
+
+
+_FOUND: WeakKeyDictionary[Operation, _Found] = WeakKeyDictionary()
+
+
 class Dims:
     """
     What is known of the values of a function.
@@ -38,18 +60,20 @@ class Dims:
         block = function.body.blocks.first
         if block is None:
             return
-        attrs = cast("Sequence[DictionaryAttr]", function.arg_attrs.data) if function.arg_attrs else ()
-        for k, argument in enumerate(block.args):
-            if is_tensor(argument.type):
-                declared = attrs[k].data.get("ge.dims") if k < len(attrs) else None
-                self._known[argument] = _argument(argument.type, declared)
+        types, found = tuple(a.type for a in block.args), _FOUND.get(function)
+        if found is None or found.types != types or found.properties.get("arg_attrs") is not function.arg_attrs:
+            infos = tuple(_argument(function, k) for k in range(len(types)) if is_tensor(types[k]))
+            found = _FOUND[function] = _Found((), dict(function.properties), types, infos)
+        self._known.update(zip((a for a in block.args if is_tensor(a.type)), found.infos, strict=True))
         self._block(block)
 
     def __call__(self, value: SSAValue) -> Info:
         """What is known of a ranked tensor; at least what its type says."""
         info = self._known.get(value)
         if info is None:
-            info = self._known[value] = info_of(value)
+            info = self._known[value] = (
+                _constant(value.owner) if isinstance(value.owner, ConstantOp) else info_of(value)
+            )
         return info
 
     def note(self, op: Operation) -> None:
@@ -73,11 +97,7 @@ class Dims:
                     for block in region.blocks:
                         self._block(block)
                 if all(isinstance(v.type, TensorType) for v in op.operands):
-                    try:
-                        self._results(op, op.inferred(self))
-                    except VerifyException:
-                        # What is known may contradict itself in code that never runs; types stay as they are.
-                        return
+                    self._infer(op)
             case FusionOp():
                 for argument, value in zip(op.body.block.args, op.ins, strict=True):
                     if value in self._known or isinstance(value.type, TensorType):
@@ -93,9 +113,21 @@ class Dims:
                     for block in region.blocks:
                         self._block(block)
 
-    def _results(self, op: Operation, infos: Sequence[Info]) -> None:
-        for value, info in zip(op.results, infos, strict=False):
-            self._known[value] = _meet(info, value.type)
+    def _infer(self, op: GeOp) -> None:
+        read = tuple(map(self, op.operands))
+        found = _FOUND.get(op)
+        if found is None or not found.holds(op, read):
+            try:
+                infos = op.inferred(self)
+            except VerifyException:
+                # What is known may contradict itself in code that never runs; types stay as they are.
+                return
+            types = tuple(r.type for r in op.results)
+            infos = tuple(_meet(info, type_) for info, type_ in zip(infos, types, strict=False))
+            found = _Found(read, dict(op.properties), types, infos)
+            if not op.regions:  # else what is in them matters too
+                _FOUND[op] = found
+        self._known.update(zip(op.results, found.infos, strict=False))
 
     def _yielded(self, op: Operation, blocks: Sequence[Block]) -> None:
         ends = [b.last_op.operands for b in blocks if b.last_op is not None]
@@ -111,8 +143,17 @@ class Dims:
                     self._known[value] = Info(given[0].element, tuple(dims), given[0].data if len(given) == 1 else None)
 
 
-def _argument(type_: Attribute, declared: Attribute | None) -> Info:
-    info = info_of_type(type_)
+def _constant(op: ConstantOp) -> Info:
+    found, type_ = _FOUND.get(op), op.output.type
+    if found is None or found.types[0] is not type_ or found.properties["value"] is not op.value:
+        found = _FOUND[op] = _Found((), dict(op.properties), (type_,), (info_of(op.output),))
+    return found.infos[0]
+
+
+def _argument(function: FuncOp, k: int) -> Info:
+    attrs = cast("Sequence[DictionaryAttr]", function.arg_attrs.data) if function.arg_attrs else ()
+    declared = attrs[k].data.get("ge.dims") if k < len(attrs) else None
+    info = info_of_type(function.body.block.args[k].type)
     names = cast("Sequence[Attribute]", declared.data) if isinstance(declared, ArrayAttr) else ()
     dims: list[Dim] = []
     for k, dim in enumerate(info.dims):
