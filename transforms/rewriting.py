@@ -92,13 +92,38 @@ def functions(module: ModuleOp) -> Iterator[FuncOp]:
 
 
 def sync_type(function: FuncOp) -> None:
-    """The function's type from what it takes and returns: a rewrite may have made a result's type more precise."""
+    """
+    The types that must equal others: of a fusion's arguments and results, and the function's own. A rewrite may have
+    made the type of a value more precise, wherever it is read.
+    """
     block = function.body.blocks.first
-    if block is None or not isinstance(block.last_op, ReturnOp):
+    if block is None:
+        return
+    _sync_fusions(block)
+    if not isinstance(block.last_op, ReturnOp):
         return
     wanted = FunctionType.from_lists(list(block.arg_types), [v.type for v in block.last_op.operands])
     if wanted != function.function_type:
         function.properties["function_type"] = wanted
+
+
+def _sync_fusions(block: Block) -> None:
+    for op in block.ops:
+        if not op.regions:
+            continue
+        if isinstance(op, FusionOp):
+            _set_types(op.body.block.args, op.ins)
+        for region in op.regions:
+            for inner in region.blocks:
+                _sync_fusions(inner)
+        if isinstance(op, FusionOp) and (last := op.body.block.last_op) is not None:
+            _set_types(op.outs, last.operands)
+
+
+def _set_types(values: Sequence[SSAValue], like: Sequence[SSAValue]) -> None:
+    for value, other in zip(values, like, strict=True):
+        if value.type != other.type:
+            value._type = other.type  # pyright: ignore[reportPrivateUsage]
 
 
 def blocks_of(op: Operation) -> Iterator[Block]:

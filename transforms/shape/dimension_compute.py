@@ -24,7 +24,7 @@ from ...dialects.ge.interfaces import is_pure
 from ...dialects.ge.types import element_of, is_integer
 from ..base import GePass
 from ..report import count
-from ..rewriting import functions, replace_uses
+from ..rewriting import functions, replace_uses, sync_type
 from .analysis import Dims
 
 
@@ -48,6 +48,7 @@ class DimensionCompute(GePass):
                             block.insert_op_before(known, inner)
                             replace_uses(result, known.output)
                             count("values known from shapes")
+            sync_type(function)
 
 
 def _numbers(dims: Dims, value: SSAValue) -> np.ndarray | None:

@@ -31,7 +31,7 @@ from ...dialects.ge.opaque import OpaqueOp
 from ...dialects.ge.types import is_element, is_static, is_tensor, nbytes, shape_of
 from ..base import GePass
 from ..report import count, missed
-from ..rewriting import replace_uses, walk_outside
+from ..rewriting import functions, replace_uses, sync_type, walk_outside
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class ConstantFolding(GePass):
             for inner in worth:
                 if all(isinstance(v.owner, ConstantOp) for v in inner.operands):
                     self._fold(inner, op)
+        for function in functions(op):
+            sync_type(function)
 
     def _is_worth(self, op: Operation) -> bool:
         made, freed = _weigh([op])

@@ -3,7 +3,7 @@ Ops that hand their operand on are dropped.
 
     %y = ge.identity %x : tensor<4xf32> -> tensor<4xf32>       ->       every reader of %y reads %x
 
-Needs nothing. Leaves no ge.identity.
+Needs nothing. Leaves no such op, but one whose type says more than its operand's.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from xdsl.ir import OpResult
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.core import GeOp
+from ...dialects.ge.types import shape_of
 from ..base import GePass
-from ..report import count
+from ..report import count, missed
 from ..rewriting import functions, is_result_of_function, sync_type
 
 
@@ -40,6 +41,8 @@ def _drop(op: GeOp) -> None:
     source, result = op.operands[0], op.results[0]
     if any(r.first_use is not None for r in op.results[1:]):
         return
+    if any(s < 0 <= d for s, d in zip(shape_of(source.type), shape_of(result.type), strict=True)):
+        return missed(op, "not dropped: its type says more than its operand's")
     if is_result_of_function(result) and isinstance(source, OpResult) and len(source.op.results) == 1:
         # The value's name as an output is what a reader of the graph looks for.
         outputs = op.attributes.get("onnx.outputs")
@@ -48,3 +51,4 @@ def _drop(op: GeOp) -> None:
     result.replace_all_uses_with(source)
     Rewriter.erase_op(op)
     count("ops dropped")
+    return None
