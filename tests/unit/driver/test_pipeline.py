@@ -66,6 +66,19 @@ def test_rounds_are_bounded():
     assert runs_of(lambda m: m.body.block.add_op(test.TestOp()), limit=4) == 4
 
 
+def test_a_round_ends_where_every_pass_has_run_since_the_last_change():
+    heard = Heard()
+    drop = DoPass(lambda m: m.body.block.last_op.detach() if len(m.body.block.ops) == 2 else None)
+    run(Context(), module(), [Rounds("simplify", (drop, DoPass(lambda m: None), DoPass(lambda m: None)), 5)], [heard])
+    assert len(heard.before_) == 4  # the second round ends with the pass that had changed something in the first
+
+
+def test_a_pass_that_counts_has_changed_something():
+    heard = Heard()
+    run(Context(), module(), [Rounds("simplify", (DoPass(lambda m: count("seen")),), 3)], [heard])
+    assert len(heard.before_) == 3
+
+
 def first(m: ModuleOp) -> test.TestOp:
     op = m.body.block.first_op
     assert isinstance(op, test.TestOp)
