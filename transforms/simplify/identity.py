@@ -40,7 +40,7 @@ class Identity(GePass):
 def _drop(op: GeOp) -> None:
     source, result = op.operands[0], op.results[0]
     if any(r.first_use is not None for r in op.results[1:]):
-        return
+        return None
     if any(s < 0 <= d for s, d in zip(shape_of(source.type), shape_of(result.type), strict=True)):
         return missed(op, "not dropped: its type says more than its operand's")
     if is_result_of_function(result) and isinstance(source, OpResult) and len(source.op.results) == 1:
