@@ -265,19 +265,8 @@ def _show(rows: list[Row]) -> None:
     from rich.table import Table
 
     table = Table()
-    for name in (
-        "model",
-        "nodes",
-        "-O3",
-        "opaque",
-        "s",
-        "peak MB",
-        "error",
-        "arena MB",
-        "bound MB",
-        "error",
-        "failure",
-    ):
+    columns = ["model", "nodes", "-O3", "opaque", "s", "peak MB", "error", "arena MB", "bound MB", "buffers", "failure"]
+    for name in columns:
         table.add_column(name, justify="left" if name in ("model", "opaque", "failure") else "right")
     for row in rows:
         table.add_row(
