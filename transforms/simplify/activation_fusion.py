@@ -62,7 +62,7 @@ PLAIN = (AddOp, SubOp, MulOp, DivOp, PowOp, NegOp)
 POINTS = np.concatenate(
     [
         np.linspace(-12.1, 11.7, 97, dtype=np.float32),
-        np.float32([-np.inf, -1e30, -1e4, -100, -30, 30, 100, 1e4, 1e30, np.inf, np.nan, 1e-3, -1e-3, 1e-20]),
+        np.array([-np.inf, -1e30, -1e4, -100, -30, 30, 100, 1e4, 1e30, np.inf, np.nan, 1e-3, -1e-3, 1e-20], np.float32),
     ]
 )
 
