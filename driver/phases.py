@@ -69,6 +69,8 @@ SIMPLIFY = Phase(
         "conv-batchnorm-fusion",
         "conv-scale-fusion",
         "matmul-scale-fusion",
+        "sibling-matmul-fusion",
+        "split-sinking",
         "layer-norm-fusion",
         "rms-norm-fusion",
         "activation-fusion",

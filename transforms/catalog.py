@@ -34,6 +34,8 @@ _PASSES = {
     "conv-batchnorm-fusion": "simplify.conv_batchnorm_fusion:ConvBatchnormFusion",
     "conv-scale-fusion": "simplify.conv_scale_fusion:ConvScaleFusion",
     "matmul-scale-fusion": "simplify.matmul_scale_fusion:MatMulScaleFusion",
+    "sibling-matmul-fusion": "simplify.sibling_matmul_fusion:SiblingMatMulFusion",
+    "split-sinking": "simplify.split_sinking:SplitSinking",
     "layer-norm-fusion": "simplify.layer_norm_fusion:LayerNormFusion",
     "rms-norm-fusion": "simplify.rms_norm_fusion:RMSNormFusion",
     "activation-fusion": "simplify.activation_fusion:ActivationFusion",

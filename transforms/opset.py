@@ -14,8 +14,7 @@ def opset_of(module: ModuleOp) -> int:
     from ..frontend.nodes import DEFAULT_OPSET  # loads onnx: only for those who make ops
 
     opsets = module.attributes.get("onnx.opset")
-    named = cast(DictionaryAttr, opsets).data if opsets is not None else {}
-    version = named.get("")
+    version = opsets.data.get("") if isinstance(opsets, DictionaryAttr) else None
     return cast("IntegerAttr[Any]", version).value.data if version is not None else DEFAULT_OPSET
 
 

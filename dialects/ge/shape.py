@@ -94,10 +94,10 @@ class ConstantOfShapeOp(PureOp, Movement):
         dims = shape.elements if shape.elements is not None else [unknown_size() for _ in range(rank)]
         if any(isinstance(d, int) and d < 0 for d in dims):
             fail(self, f"no dim can be negative, got {dims} (C1)")
-        element, fill = self._fill()
+        element, fill = self.fill()
         return moved(Info(element, (), fill), dims, lambda data: np.broadcast_to(data, cast("list[int]", dims)))
 
-    def _fill(self) -> tuple[Attribute, Array]:
+    def fill(self) -> tuple[Attribute, Array]:
         """The element type, and the element as a scalar."""
         if self.value is None:
             return f32, np.zeros((), np.float32)

@@ -131,7 +131,7 @@ class Kitchen:
         scalar = self.pantry.values.get((elements, False))
         if scalar is not None:
             return self._op(UnsqueezeOp, Recipe(scalar[0], value=scalar[1]), self._numbers((0,)))
-        return self._scaled(elements) or self._computed(elements[0])
+        return self._scaled(elements) or self._computed(next(iter(elements)))
 
     def _joined(self, elements: Elements) -> Recipe | None:
         pieces = [self.vector(piece) for piece in self._pieces(elements)]
@@ -245,7 +245,11 @@ class Kitchen:
             return self._shape(place, tensor)
         if self.cut_shapes:
             end = start + length if start + length < rank else None
-            return self._op(lambda x: ShapeOp(x, start=start, end=end), Recipe(place, value=tensor))
+
+            def cut(x: SSAValue) -> ShapeOp:
+                return ShapeOp(x, start=start, end=end)
+
+            return self._op(cut, Recipe(place, value=tensor))
         return self._op(GatherOp, self._shape(place, tensor), self._numbers(range(start, start + length)))
 
     def _shape(self, place: int, tensor: SSAValue) -> Recipe:

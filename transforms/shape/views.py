@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.constants import ConstantOp, constant
 from ...dialects.ge.data import find_module
 from ...dialects.ge.dims import Dim, is_size
+from ...dialects.ge.types import is_tensor
 from ..rewriting import replace_uses
 from .analysis import Dims
 
@@ -69,4 +69,4 @@ def put(dims: Dims, op: Operation, made: Sequence[Operation], value: SSAValue) -
 
 def same_dims(dims: Dims, a: SSAValue, b: SSAValue) -> bool:
     """Whether two tensors surely have one type and the same dims."""
-    return isinstance(a.type, TensorType) and a.type == b.type and dims(a).dims == dims(b).dims
+    return is_tensor(a.type) and a.type == b.type and dims(a).dims == dims(b).dims

@@ -7,7 +7,7 @@ A broadcast that the ops which read it do themselves is dropped.
         ->   %a = ge.mul %x, %two        // on 1x8
              %y = ge.add %a, %z : tensor<1x8xf32>, tensor<4x8xf32>
 
-Likewise a constant of one element repeated is a scalar. Through chains of elementwise ops, as far as every reader ends
+Likewise one element repeated, a constant or a ConstantOfShape, is a scalar. Through chains of elementwise ops, as far as every reader ends
 up with the dims that it had. An Expand to its operand's own dims goes in any case. Needs nothing. Leaves no broadcast
 that all its readers can do without.
 """
@@ -15,21 +15,22 @@ that all its readers can do without.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.ge.attributes import SplatAttr
 from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.core import GeOp
+from ...dialects.ge.data import value_of
 from ...dialects.ge.info import Info
 from ...dialects.ge.interfaces import Elementwise, is_pure
+from ...dialects.ge.shape import ConstantOfShapeOp
 from ...dialects.ge.slicing import ExpandOp, TileOp
-from ...dialects.ge.types import shape_of, tensor_type
+from ...dialects.ge.types import shape_of
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions, sync_type, walk_outside
@@ -54,8 +55,10 @@ class BroadcastReduceElimination(GePass):
                 match inner:
                     case ExpandOp() | TileOp():
                         _broadcast(inner, dims)
-                    case ConstantOp():
-                        _splat(inner, dims)
+                    case ConstantOp() if isinstance(inner.value, SplatAttr) and shape_of(inner.output.type):
+                        _scalar(inner, inner.value, dims)
+                    case ConstantOfShapeOp():
+                        _scalar(inner, value_of(inner.fill()[1]), dims)
                     case _:
                         pass
             sync_type(function)
@@ -78,21 +81,20 @@ def _broadcast(op: ExpandOp | TileOp, dims: Dims) -> None:
     count("broadcasts dropped")
 
 
-def _splat(op: ConstantOp, dims: Dims) -> None:
-    if not isinstance(op.value, SplatAttr) or not shape_of(op.output.type):
+def _scalar(op: Operation, value: Attribute, dims: Dims) -> None:
+    """A scalar where a tensor of one element, `value`, repeated stands."""
+    result = op.results[0]
+    info = Info(dims(result).element, ())
+    if (narrow := _narrowed(result, info, dims)) is None:
         return
-    type_ = tensor_type(cast("TensorType", op.output.type).element_type, ())
-    info = Info(type_.element_type, ())
-    if (narrow := _narrowed(op.output, info, dims)) is None:
-        return
-    scalar = ConstantOp(op.value, type_)
+    scalar = ConstantOp(value, info.type)
     scalar.attributes.update(op.attributes)
     block = op.parent_block()
     assert block is not None
     block.insert_op_before(scalar, op)
-    _apply(op.output, scalar.output, narrow, dims)
+    _apply(result, scalar.output, narrow, dims)
     Rewriter.erase_op(op)
-    count("constants made scalars")
+    count("repeated elements made scalars")
 
 
 def _narrowed(value: SSAValue, given: Info, dims: Dims) -> dict[SSAValue, Info] | None:

@@ -4,8 +4,9 @@ What depends on constants alone is computed now.
     %a = ge.constant dense<[1, 2]> : tensor<2xi64>
     %b = ge.add %a, %a : tensor<2xi64>, tensor<2xi64> -> tensor<2xi64>       ->       %b = ge.constant dense<[2, 4]>
 
-A result may be larger than what it is made of only up to `max-growth` bytes: a few bytes of ConstantOfShape or Expand
-stay a few bytes. Needs nothing. Leaves no pure op on constants, but for those that would grow, that ask not to be
+A result may be larger than what it is made of only up to `max-growth` bytes, or up to a small part of what all the
+model's constants take: a few bytes of ConstantOfShape or Expand stay a few bytes, unless what they stand for is nothing
+beside the weights. Needs nothing. Leaves no pure op on constants, but for those that would grow, that ask not to be
 folded (they mark what an engine looks for: QDQ), and that the reference cannot evaluate, each with a remark.
 """
 
@@ -38,6 +39,7 @@ from ..rewriting import functions, replace_uses, sync_type, walk_outside
 class ConstantFolding(GePass):
     """
     max_growth   bytes by which a result may exceed the constants that go for it
+    share        the same as a part of the bytes of all constants; the larger of both holds
     max_flops    arithmetic that is done at compile time for one op
     """
 
@@ -47,28 +49,23 @@ class ConstantFolding(GePass):
     summary = "Computes at compile time what depends on constants alone"
 
     max_growth: int = 16384
+    share: float = 0.002
     max_flops: int = 2_000_000_000
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        bound = max(self.max_growth, int(self.share * _held(op)))
         for group in _groups(inner for inner in walk_outside(op) if _folds(inner)):
             made, freed = _weigh(group)
-            if made <= freed + self.max_growth:
+            if made <= freed + bound:
                 worth = group
             else:
                 # Not as a whole; but small results, shapes among them, are worth it by themselves.
-                worth = [inner for inner in group if self._is_worth(inner)]
+                worth = [inner for inner in group if _is_worth(inner, bound)]
             for inner in worth:
                 if all(isinstance(v.owner, ConstantOp) for v in inner.operands):
                     self._fold(inner, op)
         for function in functions(op):
             sync_type(function)
-
-    def _is_worth(self, op: Operation) -> bool:
-        made, freed = _weigh([op])
-        if made > freed + self.max_growth:
-            missed(op, f"not folded: {made} bytes would stand for {freed}")
-            return False
-        return True
 
     def _fold(self, op: Operation, module: ModuleOp) -> None:
         if isinstance(op, GeOp) and all(has_bytes(r) for r in op.results) and flops_of(op) > self.max_flops:
@@ -96,6 +93,19 @@ class ConstantFolding(GePass):
                 Rewriter.erase_op(source)
         count("ops folded")
         return None
+
+
+def _held(module: ModuleOp) -> int:
+    """Bytes that the constants of a module take."""
+    return sum(_stored(op) for op in walk_outside(module) if isinstance(op, ConstantOp))
+
+
+def _is_worth(op: Operation, bound: int) -> bool:
+    made, freed = _weigh([op])
+    if made > freed + bound:
+        missed(op, f"not folded: {made} bytes would stand for {freed}")
+        return False
+    return True
 
 
 def _folds(op: Operation) -> bool:

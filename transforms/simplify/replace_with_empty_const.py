@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.constants import constant
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.interfaces import is_pure
-from ...dialects.ge.types import element_of, is_element, is_static, shape_of
+from ...dialects.ge.types import element_of, is_element, is_static, is_tensor, shape_of
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions, replace_uses, walk_outside
@@ -46,7 +46,7 @@ def _replace(op: Operation, module: ModuleOp) -> None:
     assert block is not None
     for result in op.results:
         type_ = result.type
-        assert isinstance(type_, TensorType)
+        assert is_tensor(type_)
         known = constant(np.zeros(shape_of(type_), element_of(type_.get_element_type()).dtype), module)
         block.insert_op_before(known, op)
         replace_uses(result, known.output)
@@ -55,7 +55,7 @@ def _replace(op: Operation, module: ModuleOp) -> None:
 
 
 def _is_empty(type_: Attribute) -> bool:
-    if not isinstance(type_, TensorType) or not is_static(type_) or 0 not in shape_of(type_):
+    if not is_tensor(type_) or not is_static(type_) or 0 not in shape_of(type_):
         return False
     element = type_.get_element_type()
     # Elements narrower than a byte, and strings, have no numpy type of their own.
