@@ -38,8 +38,8 @@ def read_npz(path: str) -> dict[str, np.ndarray]:
 def _load(path: str) -> Any:
     try:
         return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"is no file of numpy arrays: {error}", file=path) from None
+    except (ValueError, EOFError, zipfile.BadZipFile):  # its own words are an invitation to unpickle the file
+        raise InputError("is no file of numpy arrays, or one of Python objects", file=path) from None
 
 
 def write_npz(arrays: Mapping[str, Any], path: str) -> None:
