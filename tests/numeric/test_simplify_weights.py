@@ -10,8 +10,12 @@ from xdsl.context import Context
 
 from gecc.frontend import import_model
 from gecc.reference import run
+from gecc.transforms.base import GePass
 from gecc.transforms.simplify.conv_batchnorm_fusion import ConvBatchnormFusion
 from gecc.transforms.simplify.conv_scale_fusion import ConvScaleFusion
+from gecc.transforms.simplify.matmul_scale_fusion import MatMulScaleFusion
+from gecc.transforms.simplify.sibling_matmul_fusion import SiblingMatMulFusion
+from gecc.transforms.simplify.split_sinking import SplitSinking
 
 RANDOM = np.random.default_rng(0)
 
@@ -80,7 +84,35 @@ def test_a_product_with_another_reader_stays():
     assert found == Counter({"Conv": 1, "Mul": 1, "Add": 1})
 
 
-def simplified(nodes: list[Any], data: tuple[int, ...], weights: dict[str, np.ndarray]) -> Counter[str]:
+def test_attention_has_one_product_and_no_scale():
+    weights = {"shape": np.array([2, 5, 2, 3]), "scale": np.array(0.5, np.float32), "flat": np.array([2, 5, 6])}
+    nodes: list[Any] = []
+    for name, perm in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
+        weights |= {f"w{name}": near_one(4, 6) - 1, f"b{name}": near_one(6)}
+        nodes += [
+            helper.make_node("MatMul", ["x", f"w{name}"], [f"{name}0"]),
+            helper.make_node("Add", [f"b{name}", f"{name}0"], [f"{name}1"]),
+            helper.make_node("Reshape", [f"{name}1", "shape"], [f"{name}2"]),
+            helper.make_node("Transpose", [f"{name}2"], [name], perm=perm),
+        ]
+    nodes += [
+        helper.make_node("MatMul", ["q", "k"], ["s"]),
+        helper.make_node("Mul", ["s", "scale"], ["t"]),
+        helper.make_node("Softmax", ["t"], ["p"]),
+        helper.make_node("MatMul", ["p", "v"], ["o"]),
+        helper.make_node("Transpose", ["o"], ["u"], perm=[0, 2, 1, 3]),
+        helper.make_node("Reshape", ["u", "flat"], ["y"]),
+    ]
+    found = simplified(nodes, (2, 5, 4), weights, MatMulScaleFusion(), SiblingMatMulFusion(), SplitSinking())
+    assert found == Counter({"MatMul": 3, "Add": 1, "Reshape": 2, "Transpose": 3, "Split": 1, "Softmax": 1})
+
+
+FUSIONS = (ConvBatchnormFusion(), ConvScaleFusion())
+
+
+def simplified(
+    nodes: list[Any], data: tuple[int, ...], weights: dict[str, np.ndarray], *passes: GePass
+) -> Counter[str]:
     """Operators after the passes, which must keep the numbers."""
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     graph = helper.make_graph(
@@ -94,7 +126,7 @@ def simplified(nodes: list[Any], data: tuple[int, ...], weights: dict[str, np.nd
     module = import_model(model)
     inputs = {"x": near_one(*data)}
     before = run(module, inputs)["y"]
-    for one in (ConvBatchnormFusion(), ConvScaleFusion()):
+    for one in passes or FUSIONS:
         one.apply(Context(), module)
         module.verify()
     after = run(module, inputs)["y"]
