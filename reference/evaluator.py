@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto
 from onnx.defs import onnx_opset_version
-from onnx.reference import ReferenceEvaluator
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
@@ -21,6 +20,9 @@ from ..dialects.ge.types import element_of, is_element
 from ..frontend.exporter import GraphExporter, resolved
 from ..frontend.nodes import node_of
 from .meanings import MEANINGS
+
+if TYPE_CHECKING:
+    from onnx.reference import ReferenceEvaluator
 
 
 def evaluate(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, Any] | None = None) -> list[Any]:
@@ -64,6 +66,8 @@ def _as_onnx(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, An
 
 
 def _evaluator(node: NodeProto, opset: int, feeds: dict[str, Any]) -> ReferenceEvaluator:
+    from onnx.reference import ReferenceEvaluator  # two hundred modules, for the few ops that have no meaning here
+
     graph = GraphProto(name="one")
     graph.node.append(node)
     for name in feeds:
