@@ -10,14 +10,19 @@ claim one name are an error that names both (the registry raises it).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 from .diagnostics import one_line
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from xdsl.ir import Dialect
     from xdsl.passes import ModulePass
 
@@ -31,6 +36,33 @@ class Plugin:
     name: str
     dialects: dict[str, Callable[[], Dialect]]
     passes: dict[str, Callable[[], type[ModulePass]]]
+
+
+def entry_points(group: str) -> Iterable[EntryPoint]:
+    """
+    What installed packages announce in `group`.
+
+    importlib.metadata takes longer to load than a small model to optimise: it is asked only where a file on the path
+    names the group, or where packages lie elsewhere than in folders.
+    """
+    elsewhere = any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder)
+    if not elsewhere and not any(_names(folder or os.curdir, group) for folder in sys.path):
+        return ()
+    from importlib import metadata
+
+    return metadata.entry_points(group=group)
+
+
+def _names(folder: str, group: str) -> bool:
+    if os.path.isfile(folder) or folder.endswith(".egg"):
+        return True
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((".dist-info", ".egg-info", ".egg", ".egg-link")):
+                with contextlib.suppress(OSError), open(os.path.join(entry.path, "entry_points.txt"), "rb") as stream:
+                    if group.encode() in stream.read():
+                        return True
+    return False
 
 
 def find_plugins(warn: Callable[[str], None]) -> list[Plugin]:
