@@ -14,10 +14,6 @@ from .errors import fail
 from .info import Info, either, same_dim, same_element
 from .interfaces import View
 
-# Defaults are ONNX's, which are f32.
-ONE_HUNDREDTH = 0.009999999776482582
-ONE_FIFTH = 0.20000000298023224
-
 
 @ge_op
 class ReluOp(Unary):
@@ -54,7 +50,7 @@ class LeakyReluOp(FloatUnary):
 
     name = "ge.leaky_relu"
     onnx = OnnxName("LeakyRelu", since=6)
-    alpha = real(ONE_HUNDREDTH)
+    alpha = real(0.01)
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return m.where(x[0] < 0, x[0] * self.alpha, x[0])
@@ -150,7 +146,7 @@ class HardSigmoidOp(FloatUnary):
     name = "ge.hard_sigmoid"
     onnx = OnnxName("HardSigmoid", since=6)
     COST: ClassVar[int] = 4
-    alpha = real(ONE_FIFTH)
+    alpha = real(0.2)
     beta = real(0.5)
 
     def scalar(self, m: Any, *x: Any) -> Any:

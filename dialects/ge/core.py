@@ -19,6 +19,7 @@ default, types, and the ONNX names last:
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
@@ -126,6 +127,12 @@ class Codec:
     parse: Callable[[Parser], Any]
     show: Callable[[Any], str]
     constraint: Any
+    exact: Callable[[Any], Any] = lambda value: value
+    """The value as it is kept: equal ops are equal, whoever made them."""
+
+
+def _as_f32(value: float) -> float:
+    return ctypes.c_float(value).value
 
 
 def _float_text(value: float) -> str:
@@ -189,7 +196,9 @@ INTS = Codec(
     _list_text(str),
     DenseArrayBase,
 )
-FLOAT = Codec("float", lambda v: FloatAttr(v, f32), lambda a: a.value.data, _parse_float, _float_text, FloatAttr)
+FLOAT = Codec(
+    "float", lambda v: FloatAttr(v, f32), lambda a: a.value.data, _parse_float, _float_text, FloatAttr, _as_f32
+)
 FLOATS = Codec(
     "floats",
     lambda v: ArrayAttr([FloatAttr(x, f32) for x in v]),
@@ -197,6 +206,7 @@ FLOATS = Codec(
     _list(_parse_float),
     _list_text(_float_text),
     ArrayAttr,
+    lambda v: tuple(map(_as_f32, v)),
 )
 TEXT = Codec("string", StringAttr, text_of, parse_text, _string_text, StringAttr | BytesAttr)
 TENSOR = Codec("tensor", ArrayAttr, lambda a: tuple(a.data), _parse_tensor, _tensor_text, ArrayAttr)
@@ -234,7 +244,7 @@ def opt_integer() -> int | None:
 
 
 def real(default: float = REQUIRED) -> float:
-    return cast(Any, AttributeDecl(FLOAT, default))
+    return cast(Any, AttributeDecl(FLOAT, default if default is REQUIRED else _as_f32(default)))
 
 
 def text(default: str = REQUIRED) -> str:
@@ -326,8 +336,9 @@ class GeOp(IRDLOperation):
         properties: dict[str, Attribute] = {}
         for name, value in attrs.items():
             decl = cls.decls[name]
-            if value is not None and (decl.default is REQUIRED or value != decl.default):
-                properties[name] = decl.codec.pack(value)
+            kept = None if value is None else decl.codec.exact(value)
+            if kept is not None and (decl.default is REQUIRED or kept != decl.default):
+                properties[name] = decl.codec.pack(kept)
         return properties
 
     @classmethod

@@ -114,6 +114,7 @@ def per_channel(value: SSAValue, linear: Linear) -> Array | None:
     return array.astype(np.float64).reshape(-1)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what leaves the range of a type is seen as an infinity
 def rescaled(linear: Linear, scale: Array, shift: Array, replaced: Operation) -> GeOp | None:
     """
     The op that gives scale * y + shift in the place of what gives y; its constants, and a product of its own, are put
