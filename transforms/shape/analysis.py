@@ -9,6 +9,7 @@ pass asked.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -39,8 +40,8 @@ class _Found(NamedTuple):
     def holds(self, op: Operation, read: Sequence[Info]) -> bool:
         return (
             len(read) == len(self.read)
-            and all(a is b for a, b in zip(read, self.read, strict=True))
-            and all(r.type is t for r, t in zip(op.results, self.types, strict=True))
+            and all(map(operator.is_, read, self.read))
+            and all(map(operator.is_, op.result_types, self.types))
             and op.properties == self.properties
         )
 
@@ -50,15 +51,19 @@ _FOUND: WeakKeyDictionary[Operation, _Found] = WeakKeyDictionary()
 
 class Dims:
     """
-    What is known of the values of a function.
+    What is known of the values of a function: of the function as it is when the first question is put.
 
-    cost       linear in ops
+    cost       linear in ops, once something is asked
     """
 
     def __init__(self, function: FuncOp) -> None:
         self._known: dict[SSAValue, Info] = {}
-        block = function.body.blocks.first
-        if block is None:
+        self._unseen: FuncOp | None = function
+
+    def _see(self) -> None:
+        function, self._unseen = self._unseen, None
+        block = None if function is None else function.body.blocks.first
+        if function is None or block is None:
             return
         types, found = tuple(a.type for a in block.args), _FOUND.get(function)
         if found is None or found.types != types or found.properties.get("arg_attrs") is not function.arg_attrs:
@@ -69,6 +74,8 @@ class Dims:
 
     def __call__(self, value: SSAValue) -> Info:
         """What is known of a ranked tensor; at least what its type says."""
+        if self._unseen is not None:
+            self._see()
         info = self._known.get(value)
         if info is None:
             info = self._known[value] = (
@@ -78,10 +85,12 @@ class Dims:
 
     def note(self, op: Operation) -> None:
         """Takes in an op that was made since."""
+        self._see()
         self._op(op)
 
     def learn(self, value: SSAValue, info: Info) -> None:
         """Takes in what is known of a value that has changed."""
+        self._see()
         self._known[value] = info
 
     def _block(self, block: Block) -> None:
