@@ -24,7 +24,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.core import GeOp, info_of
-from ...dialects.ge.dims import Dim
+from ...dialects.ge.dims import Dim, exact_quotient, is_size
 from ...dialects.ge.interfaces import View, is_pure
 from ...dialects.ge.movement import ReshapeOp, SqueezeOp, UnsqueezeOp
 from ..base import GePass
@@ -79,10 +79,24 @@ def reshaped(op: Operation, source: SSAValue, result: SSAValue, dims: Dims) -> l
     if spec is not None:
         shape = vector(spec, op)
         return [shape, ReshapeOp(source, shape.output, result_types=[result.type])]
-    if isinstance(op, ReshapeOp) and wanted is not None and (op.allowzero or 0 not in wanted):
-        # It copies no dim of what it reads.
+    if isinstance(op, ReshapeOp) and wanted is not None and _copies_nothing(op, wanted, dims(source).dims):
         return [ReshapeOp(source, op.shape, allowzero=op.allowzero, result_types=[result.type])]
     return None
+
+
+def _copies_nothing(op: ReshapeOp, wanted: Sequence[Dim], source: Sequence[Dim]) -> bool:
+    """Whether the numbers that a Reshape is given mean on `source` what they say: also where a size turns out as 0."""
+
+    def is_literal(k: int, dim: Dim) -> bool:
+        if isinstance(dim, int):
+            return dim != 0
+        if is_size(dim - 1):
+            return True
+        # A 0 copies what stands at its place: that is 0 as well where one is a multiple of the other.
+        other = source[k] if k < len(source) else 1
+        return isinstance(exact_quotient(dim, other), int) or exact_quotient(other, dim) is not None
+
+    return bool(op.allowzero) or all(is_literal(k, d) for k, d in enumerate(wanted))
 
 
 def _axes_merged(op: Operation, before: Operation, source: SSAValue) -> list[Operation] | None:
