@@ -9,6 +9,8 @@ expressions (floordiv, mod, max, min) that could not be simplified. Equal polyno
 from __future__ import annotations
 
 import itertools
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +28,21 @@ class Atom:
 
     @cached_property
     def text(self) -> str:
-        return self.name if not self.args else f"{self.name}({', '.join(map(str, self.args))})"
+        if self.args:
+            return f"{self.name}({', '.join(map(str, self.args))})"
+        # Models call dims what they like, also "N + 1": a name that is none must not read like an expression.
+        return self.name if _PLAIN.fullmatch(self.name) else json.dumps(self.name, ensure_ascii=False)
+
+
+class Fresh(Atom):
+    """A number or a dim of which nothing is known; no symbol is equal to it."""
+
+    @cached_property
+    def text(self) -> str:
+        return self.name
+
+
+_PLAIN = re.compile(r"[^\W\d]\w*")
 
 
 Monomial: TypeAlias = "tuple[Atom, ...]"  # a product, sorted by text; () is 1
@@ -108,13 +124,13 @@ _fresh = itertools.count()
 
 
 def unknown() -> Expr:
-    """A number of which nothing is known: equal to itself only. Its name cannot be a symbol's."""
-    return symbol(f"?{next(_fresh)}")
+    """A number of which nothing is known: equal to itself only."""
+    return Expr((((Fresh(f"?{next(_fresh)}"),), 1),))
 
 
 def unknown_size() -> Expr:
     """A dim of which nothing is known: equal to itself only, and not negative."""
-    return symbol(f"?dim{next(_fresh)}")
+    return Expr((((Fresh(f"?dim{next(_fresh)}"),), 1),))
 
 
 def is_unknown(dim: Dim) -> bool:
@@ -231,13 +247,10 @@ def evaluate(dim: Dim, values: Mapping[str, int]) -> Dim:
     for monomial, coefficient in dim.terms:
         value: Dim = coefficient
         for atom in monomial:
-            args = [evaluate(a, values) for a in atom.args]
-            match atom.name:
-                case "floordiv":
-                    value = value * floordiv(*args)
-                case "max" | "min":
-                    value = value * choose(atom.name, *args)
-                case name:
-                    value = value * values.get(name, symbol(name))
+            if not atom.args:
+                value = value * values.get(atom.name, Expr((((atom,), 1),)))
+                continue
+            first, second = (evaluate(a, values) for a in atom.args)
+            value = value * (floordiv(first, second) if atom.name == "floordiv" else choose(atom.name, first, second))
         total = total + value
     return total

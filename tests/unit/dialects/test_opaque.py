@@ -32,7 +32,7 @@ def test_what_is_absent_is_counted_and_bodies_have_names(text: str, words: str):
     [
         '%y = ge.opaque "NonZero" version 13 pure (%x) : (tensor<4xf32>) -> (tensor<1x?xi64>) onnx "N_7" ["y"]',
         '%y = ge.opaque "Foo" domain "acme.ops" version 1 (none, %x, none) : (tensor<4xf32>) -> (none, !ge.unknown)',
-        '%y = ge.opaque "A" version 1 () attrs {a = 1 : i64, b = [1.000000e+00 : f32], s = "x"} : () -> (tensor<*xf32>)',
+        '%y = ge.opaque "A" version 1 () attrs {a = 1 : i64, b = [1.000000e+00 : f32], s = "x"} : () -> (i1)',
         'ge.opaque "Print" domain "acme" version 1 (%x) : (tensor<4xf32>) -> () onnx "Print_1"',
         '%y = ge.opaque "A" version 1 (%x) attributes {note = 1 : i64} : (tensor<4xf32>) -> (tensor<4xf32>)',
         '%y = ge.opaque "F\\C3\\B6" domain "\\C3\\A4" version 1 (%x) attrs {s = "\\C3\\BC"} : (tensor<4xf32>) -> (i1)',
