@@ -44,6 +44,7 @@ _PASSES = {
     "activation-fusion": "simplify.activation_fusion:ActivationFusion",
     "common-subexpression-elimination": "simplify.common_subexpression_elimination:CommonSubexpressionElimination",
     "prune": "simplify.prune:Prune",
+    "precision": "precision.precision:Precision",
     "op-fusion": "fusion.op_fusion:OpFusion",
     "inline-fusion": "fusion.inline_fusion:InlineFusion",
     "l2-fusion": "l2.l2_fusion:L2Fusion",

@@ -1,0 +1,101 @@
+"""
+Ops compute in f16, or in f32, as a mode and lists of exceptions say.
+
+    %y = ge.matmul %x, %w : f32                    %a = ge.cast %x to f16
+    %z = ge.softmax %y : f32             ->        %y = ge.matmul %a, %w16 : f16
+                                                   %b = ge.cast %y to f32
+                                                   %z = ge.softmax %b : f32
+
+    force_fp16 (fp16)                 every op that ONNX has in f16
+    allow_mix_precision (mixed_float16, allow_mix_precision_fp16)
+                                      the same without what loses or overflows in f16 by nature (nature.py)
+    allow_fp32_to_fp16                contractions alone
+    force_fp32                        every op in f16 or bf16 becomes f32
+    must_keep_origin_dtype (origin)   nothing but what a list says
+
+In every mode these stay: ops that ONNX lacks in that type, quantised ones and what they are read by, opaque ones, what
+is fused already, and arithmetic of positions and sizes. The function's arguments and results keep their types, with
+casts inside, unless `interface` is given. Constants: constants.py. Needs what recognises LayerNorm and the like to have
+run: decomposed, they are many ops that overflow. Leaves one cast a value at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
+
+from ...dialects.ge.types import element_of
+from ..base import GePass
+from ..opset import opset_of
+from ..report import count, missed
+from ..rewriting import functions
+from .constants import Converter
+from .keep_list import KeepList, read_keep_list
+from .policy import Mode, Policy, decide
+from .retype import Retyper
+
+MODES = {
+    "force_fp16": Mode.ALL,
+    "fp16": Mode.ALL,
+    "force_fp32": Mode.ALL,
+    "allow_mix_precision": Mode.MIXED,
+    "allow_mix_precision_fp16": Mode.MIXED,
+    "mixed_float16": Mode.MIXED,
+    "allow_fp32_to_fp16": Mode.CONTRACTIONS,
+    "must_keep_origin_dtype": Mode.NONE,
+    "origin": Mode.NONE,
+}
+
+
+@dataclass(frozen=True)
+class Precision(GePass):
+    """
+    mode         see above; ATC's names
+    ops_file     ATC's .ini (keep_list.py)
+    keep_types   operators that stay as they are, by ONNX's or GE's type
+    keep_nodes   ops that stay as they are, by their ONNX node's name
+    interface    whether the function's arguments and results change their type as well
+    """
+
+    name = "precision"
+    ge_name = "PrecisionPass"
+    level = None
+    summary = "Computes in f16 or f32 by a mode and keep lists, one cast a value, constants converted"
+
+    mode: Literal[
+        "force_fp16",
+        "fp16",
+        "force_fp32",
+        "allow_mix_precision",
+        "allow_mix_precision_fp16",
+        "mixed_float16",
+        "allow_fp32_to_fp16",
+        "must_keep_origin_dtype",
+        "origin",
+    ] = "force_fp16"
+    ops_file: str | None = None
+    keep_types: tuple[str, ...] = ()
+    keep_nodes: tuple[str, ...] = ()
+    interface: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        listed = read_keep_list(self.ops_file) if self.ops_file is not None else KeepList()
+        listed.keep(self.keep_nodes, self.keep_types)
+        policy = self._policy(op, listed)
+        converter = Converter(op, policy.target)
+        for function in functions(op):
+            decisions = decide(function, policy, converter)
+            Retyper(function, policy, decisions, converter).run()
+            for kept, reason in decisions.reasons.items():
+                if reason:
+                    count(f"ops kept: {reason}")
+                    missed(kept, f"is not converted: {reason}")
+
+    def _policy(self, module: ModuleOp, listed: KeepList) -> Policy:
+        wide = self.mode == "force_fp32"
+        sources = frozenset([f16, bf16] if wide else [f32])
+        target = element_of(f32 if wide else f16)
+        return Policy(MODES[self.mode], sources, target, opset_of(module), listed, self.interface)
