@@ -119,13 +119,15 @@ def one_hot(op: OneHotOp, operands: Sequence[Any]) -> list[Any]:
 
 
 def resize(op: ResizeOp, operands: Sequence[Any]) -> list[Any] | None:
-    """As the same op on channels-first data, with axes counted from the front."""
-    axes = op.axes or ()
-    if op.format() == "NCHW" and all(a >= 0 for a in axes):
+    """As the same op on channels-first data, with axes counted from the front and no roi of no elements."""
+    axes, given = op.axes or (), _by_slot(op, operands)
+    # "It only takes effect when coordinate_transformation_mode is tf_crop_and_resize", yet onnx 1.18 reads it.
+    if given[1] is not None and np.size(given[1]) == 0:
+        given[1] = None
+    elif op.format() == "NCHW" and all(a >= 0 for a in axes):
         return None
     from .evaluator import evaluate
 
-    given = _by_slot(op, operands)
     rank = given[0].ndim
     given[0] = np.moveaxis(given[0], -1, 1) if op.format() == "NHWC" else given[0]
     there = [x for x in given if x is not None]
