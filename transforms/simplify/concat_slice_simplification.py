@@ -75,7 +75,10 @@ def _concat(op: ConcatOp, dims: Dims) -> None:
         return
     made: list[Operation] = []
     joined = _adjacent(parts, axis, op, dims, made)
-    if joined != list(op.inputs):
+    if len(joined) == 1 and joined[0].type == op.concat_result.type:
+        put(dims, op, made, joined[0])
+        count("joins dropped")
+    elif joined != list(op.inputs):
         new = ConcatOp(*joined, axis=axis, result_types=[op.concat_result.type])
         put(dims, op, [*made, new], new.concat_result)
         count("joins simplified")
@@ -188,7 +191,12 @@ def _split(op: SplitOp, dims: Dims) -> None:
         parts = [op.input]
     elif isinstance(join := op.input.owner, ConcatOp) and _axis(join, dims) == _axis(op, dims):
         parts = join.inputs
-    if len(parts) != len(op.results) or not all(map(lambda p, r: same_dims(dims, p, r), parts, op.results)):
+    axis = _axis(op, dims)
+    # Apart from the axis, what is joined has the same dims whether or not that is known of each.
+    alike = [
+        p.type == r.type and dims(p).dims[axis] == dims(r).dims[axis] for p, r in zip(parts, op.results, strict=False)
+    ]
+    if len(parts) != len(op.results) or not all(alike):
         return
     for part, result in zip(parts, op.results, strict=True):
         replace_uses(result, part)

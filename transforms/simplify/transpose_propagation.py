@@ -105,19 +105,22 @@ class Way:
         self.looked = 0
         self.tangled = False
         self._met: set[Operation] = set()
+        self._now: Operation | None = None
         self._queue: list[tuple[float, int, Operation]] = []
         self._begin(start)
         while self._queue:
             op = heappop(self._queue)[2]
             if op not in self._met:
                 self._met.add(op)
+                self._now = op
                 self._meet(op)
 
     def gain(self) -> int:
         if self.tangled:
             return 0
-        gone = sum(perm == tuple(range(len(perm))) for perm in self.ends.values())
-        return len(self.starts) + gone - len(self.needed)
+        gone = sum(map(_is_unchanged, self.ends.values()))
+        back = sum(not _is_unchanged(self.perms[value]) for value in self.needed)
+        return len(self.starts) + gone - back
 
     def _begin(self, op: TransposeOp) -> None:
         self.starts.append(op)
@@ -126,6 +129,8 @@ class Way:
     def _add(self, value: SSAValue, perm: Perm) -> None:
         self.perms[value] = perm
         for use in value.uses:
+            if use.operation is self._now:  # it is being asked
+                continue
             if use.operation in self._met:
                 self.tangled = True  # it was met while this value was not yet on the way
             if use.operation.parent_block() is self.block and use.operation in self.places:
@@ -264,8 +269,8 @@ class Way:
                 self.dims.learn(result, info)
                 new[result] = result
         for value, readers in self.needed.items():
-            if isinstance(value.owner, TransposeOp):
-                continue  # one that the way began with: it stays for them
+            if isinstance(value.owner, TransposeOp) or _is_unchanged(self.perms[value]):
+                continue  # one that the way began with stays for them; the axes may be in order again
             back = TransposeOp(value, perm=self.perms[value], result_types=[old[value].type])
             after = value.owner
             assert isinstance(after, Operation)
@@ -280,7 +285,7 @@ class Way:
                         reader.operands[k] = back.output
         for end, perm in self.ends.items():
             source = new[end.input]
-            if perm == tuple(range(len(perm))):
+            if _is_unchanged(perm):
                 replace_uses(end.output, source)
                 Rewriter.erase_op(end)
             else:
@@ -290,6 +295,10 @@ class Way:
             if start.output.first_use is None:
                 Rewriter.erase_op(start)
         count("transposes moved", len(self.starts))
+
+
+def _is_unchanged(perm: Perm) -> bool:
+    return perm == tuple(range(len(perm)))
 
 
 def _over_reshape(op: TransposeOp, reshape: ReshapeOp, dims: Dims) -> None:

@@ -1,0 +1,19 @@
+// RUN: ge-opt --replace-with-empty-const --verify-each %s | filecheck %s
+
+// CHECK-LABEL: @nothing_in_it
+func.func @nothing_in_it(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
+  // CHECK-NEXT: ge.constant {{.*}} : tensor<0x8xf32>
+  // CHECK-NEXT: func.return
+  %y = ge.exp %x : tensor<0x8xf32> -> tensor<0x8xf32>
+  func.return %y : tensor<0x8xf32>
+}
+
+// Random numbers may be asked for in an order; and a free dim need not be 0.
+// CHECK-LABEL: @left_alone
+func.func @left_alone(%x: tensor<?x8xf32>) -> (tensor<0x8xf32>, tensor<?x8xf32>) {
+  // CHECK: ge.opaque "RandomNormal"
+  // CHECK: ge.exp
+  %r = ge.opaque "RandomNormal" version 1 () attrs {shape = array<i64: 0, 8>} : () -> (tensor<0x8xf32>)
+  %y = ge.exp %x : tensor<?x8xf32> -> tensor<?x8xf32>
+  func.return %r, %y : tensor<0x8xf32>, tensor<?x8xf32>
+}
