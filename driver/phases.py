@@ -71,6 +71,8 @@ SIMPLIFY = Phase(
         "conv-batchnorm-fusion",
         "conv-scale-fusion",
         "pad-fusion",
+        "matmul-bias-add-fusion",
+        "gemm-fusion",
         "matmul-scale-fusion",
         "sibling-matmul-fusion",
         "split-sinking",
@@ -94,6 +96,10 @@ PHASES = (
     Phase("memory", ("ge-bufferize", "memory-reuse"), tensors=False),
 )
 
+RULES, RULES_FILE = "op-fusion", "rules_file"
+BEFORE_RULES = ("matmul-bias-add-fusion", "sibling-matmul-fusion")
+"""Passes that take apart what a user's rules may name: by themselves only where there are no such rules."""
+
 
 def plan(
     registry: Registry,
@@ -114,8 +120,11 @@ def plan(
     wanted = {registry.require(name).name: on for name, on in (switches or {}).items()}
     values = {registry.require(name).name: given for name, given in (options or {}).items()}
 
+    ruled = values.get(RULES, {}).get(RULES_FILE) is not None
+
     def runs(entry: PassEntry) -> bool:
-        return wanted.get(entry.name, entry.level is not None and entry.level <= level)
+        by_itself = entry.level is not None and entry.level <= level and not (ruled and entry.name in BEFORE_RULES)
+        return wanted.get(entry.name, by_itself)
 
     pipeline: list[ModulePass | Rounds] = []
     for phase in PHASES:

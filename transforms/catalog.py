@@ -36,6 +36,8 @@ _PASSES = {
     "conv-batchnorm-fusion": "simplify.conv_batchnorm_fusion:ConvBatchnormFusion",
     "conv-scale-fusion": "simplify.conv_scale_fusion:ConvScaleFusion",
     "pad-fusion": "simplify.pad_fusion:PadFusion",
+    "matmul-bias-add-fusion": "simplify.matmul_bias_add_fusion:MatMulBiasAddFusion",
+    "gemm-fusion": "simplify.gemm_fusion:GemmFusion",
     "matmul-scale-fusion": "simplify.matmul_scale_fusion:MatMulScaleFusion",
     "sibling-matmul-fusion": "simplify.sibling_matmul_fusion:SiblingMatMulFusion",
     "split-sinking": "simplify.split_sinking:SplitSinking",

@@ -51,6 +51,13 @@ def test_options_reach_their_pass_and_do_not_switch_it_on(registry: Registry):
     assert plan(registry, 0, {}, options) == ()
 
 
+def test_rules_of_the_user_see_products_and_biases_as_they_are():
+    registry, rules = default_registry(pytest.fail), {"op-fusion": {"rules_file": "rules.json"}}
+    assert "matmul-bias-add-fusion" in names(plan(registry))
+    assert "matmul-bias-add-fusion" not in names(plan(registry, options=rules))
+    assert "matmul-bias-add-fusion" in names(plan(registry, switches={"MatMulBiasAddFusionPass": True}, options=rules))
+
+
 def test_memory_is_planned_apart(registry: Registry):
     assert names(plan(registry, 0, memory=True)) == ["ge-bufferize"]
     assert names(plan(registry, 1, memory=True)) == ["ge-bufferize", "memory-reuse"]
