@@ -49,8 +49,14 @@ PRECISION_MODES = (
     "allow_mix_precision",
     "allow_mix_precision_fp16",
     "allow_mix_precision_bf16",
+    "fp16",
+    "origin",
+    "mixed_float16",
+    "mixed_bfloat16",
+    "cube_hif8",
+    "mixed_hif8",
 )
-KEEP_DTYPE = "must_keep_origin_dtype"
+KEEP_DTYPE = ("must_keep_origin_dtype", "origin")
 TUNE_MODES = ("GA", "RL", "GA,RL", "RL,GA")
 BUFFER_MODES = {"l2_optimize": True, "off_optimize": False, "l1_optimize": False}  # ATC: l1 is the same as off
 
@@ -283,7 +289,8 @@ def _l2_switch(found: _Collector, place: Place, on: bool, said_by: str, meant: b
 def _precision(found: _Collector, given: Mapping[str, str]) -> None:
     """`--op_precision_mode` takes the words of `--precision_mode`, or ATC's .ini file with the modes of single ops."""
     modes: dict[str, str] = {}
-    for name in ("precision_mode", "op_precision_mode"):
+    listed = False
+    for name in ("precision_mode", "precision_mode_v2", "op_precision_mode"):
         if name not in given:
             continue
         text, said_by = given[name], _flag(name, given)
@@ -292,13 +299,14 @@ def _precision(found: _Collector, given: Mapping[str, str]) -> None:
                 raise UsageError(f"{said_by}: no such file")
             found.option(PRECISION, "ops_file", text, said_by)
             found.switch(PRECISION, Place.LINE_FILE, True, said_by, meant=True)
+            listed = True
             continue
         allowed = (*PRECISION_MODES, "the path of an .ini file") if name == "op_precision_mode" else PRECISION_MODES
         modes[said_by] = _one_of(f"--{name}", text, allowed)
     if len(set(modes.values())) > 1:
         raise UsageError(f"{' and '.join(modes)} contradict each other")
     for said_by, mode in modes.items():
-        if mode == KEEP_DTYPE:  # what happens anyway
+        if mode in KEEP_DTYPE and not listed:  # what happens anyway
             found.switch(PRECISION, Place.LINE, False, said_by)
         else:
             found.option(PRECISION, "mode", mode, said_by)

@@ -50,6 +50,7 @@ FLAGS = {
     "buffer_optimize": "l2_optimize (on), off_optimize or l1_optimize (off)",
     "op_precision_mode": "force_fp16 and the like, or the path of ATC's .ini",
     "precision_mode": "force_fp16 and the like",
+    "precision_mode_v2": "the same under ATC's newer names: fp16, origin, mixed_float16",
     "auto_tune_mode": "GA or RL",
 }
 SWITCHES = {"list_passes": "the passes, a line each", "help": "this text", "version": "the version"}

@@ -11,7 +11,6 @@ from .models import resnet
 CONVERT = "ge --model=resnet50.onnx --framework=5 --output=out --input_format=NCHW"
 
 HALF, TUNED, L2 = "--op_precision_mode=force_fp16", "--auto_tune_mode=GA", "--enable_l2_fusion=1"
-no_precision_pass = pytest.mark.xfail(reason="no precision pass yet: --op_precision_mode is refused")
 no_tuning = pytest.mark.xfail(reason="no tuning yet: --auto_tune_mode is refused")
 
 
@@ -19,9 +18,9 @@ no_tuning = pytest.mark.xfail(reason="no tuning yet: --auto_tune_mode is refused
     "switches",
     [
         "",
-        pytest.param(HALF, marks=no_precision_pass),
-        pytest.param(f"{HALF} {TUNED}", marks=no_precision_pass),
-        pytest.param(f"{HALF} {TUNED} {L2}", marks=no_precision_pass),
+        HALF,
+        pytest.param(f"{HALF} {TUNED}", marks=no_tuning),
+        pytest.param(f"{HALF} {TUNED} {L2}", marks=no_tuning),
         pytest.param(TUNED, marks=no_tuning),
         L2,
     ],

@@ -13,7 +13,6 @@ FILE = "--fusion_rules_file=fusion_rules.json"
 EMBEDDINGS, DENSE = '"FusedEmbeddingAddLayerNorm"', '"FusedDense"'
 
 
-@pytest.mark.xfail(reason="no precision pass yet: --op_precision_mode is refused")
 def test_both_rules_fire_on_a_model_made_half(shell: Shell, folder: Path):
     shell(f"{CONVERT} {FILE} --op_precision_mode=force_fp16")
 
