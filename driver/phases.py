@@ -68,6 +68,7 @@ SIMPLIFY = Phase(
         "pad-slice-optimize",
         "gather-forward-fusion",
         "broadcast-reduce-elimination",
+        "constant-regrouping",
         "conv-batchnorm-fusion",
         "conv-scale-fusion",
         "pad-fusion",

@@ -21,7 +21,7 @@ def merged_product(op: MulOp) -> Operation | None:
     inner = split_constant(inner_op)
     if inner is None or not fits_one(inner[1], outer[1]):
         return None
-    factor = _before(op, MulOp(inner[1], outer[1]))
+    factor = put_before(op, MulOp(inner[1], outer[1]))
     return MulOp(inner[0], factor, result_types=[op.y.type])
 
 
@@ -41,11 +41,11 @@ def merged_sum(op: AddOp | SubOp) -> Operation | None:
     result = [op.y.type]
     if inner_plus < 0 and outer_plus < 0:
         # Only x - c - d: of the constant's signs in c - x, one is a plus.
-        return SubOp(x, _before(op, AddOp(c, d)), result_types=result) if outer_sign * inner_sign > 0 else None
+        return SubOp(x, put_before(op, AddOp(c, d)), result_types=result) if outer_sign * inner_sign > 0 else None
     if inner_plus > 0 and outer_plus > 0:
-        total = _before(op, AddOp(c, d))
+        total = put_before(op, AddOp(c, d))
     else:
-        total = _before(op, SubOp(c, d) if inner_plus > 0 else SubOp(d, c))
+        total = put_before(op, SubOp(c, d) if inner_plus > 0 else SubOp(d, c))
     if outer_sign * inner_sign > 0:
         return AddOp(x, total, result_types=result)
     return SubOp(total, x, result_types=result)
@@ -66,7 +66,8 @@ def fits_one(c: SSAValue, d: SSAValue) -> bool:
     return math.prod(map(max, a, b)) <= max(math.prod(a), math.prod(b))
 
 
-def _before(op: Operation, new: Any) -> SSAValue:
+def put_before(op: Operation, new: Any) -> SSAValue:
+    """The result of a new op, put before another."""
     block = op.parent_block()
     assert block is not None
     block.insert_op_before(new, op)
