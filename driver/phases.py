@@ -68,6 +68,7 @@ SIMPLIFY = Phase(
         "pad-slice-optimize",
         "gather-forward-fusion",
         "broadcast-reduce-elimination",
+        "einsum-to-matmul",
         "constant-regrouping",
         "conv-batchnorm-fusion",
         "conv-scale-fusion",

@@ -33,6 +33,7 @@ _PASSES = {
     "add-n": "simplify.add_n:AddN",
     "algebraic-simplification": "simplify.algebraic_simplification:AlgebraicSimplification",
     "compose-transposes": "simplify.compose_transposes:ComposeTransposes",
+    "einsum-to-matmul": "simplify.einsum_to_matmul:EinsumToMatMul",
     "constant-regrouping": "simplify.constant_regrouping:ConstantRegrouping",
     "conv-batchnorm-fusion": "simplify.conv_batchnorm_fusion:ConvBatchnormFusion",
     "conv-scale-fusion": "simplify.conv_scale_fusion:ConvScaleFusion",
