@@ -279,12 +279,16 @@ def _temporary_folder() -> Path:
 
 def _keep_weights(module: ModuleOp, output: Path | None, weights_out: str | Path | None) -> dict[str, Path]:
     """Copies the weights that would vanish with the process; where each of those files lies now, by its old path."""
+    from ..dialects.ge.data import settle
+
     passing = [_path(op) for op in _weights(module)]
     passing = [path for path in dict.fromkeys(passing) if _is_passing(path)]
     if passing and output is None and weights_out is None:
         size = sum(path.stat().st_size for path in passing)
         raise UsageError(f"the module holds {size} bytes of new weights: name a file for them with --weights-out=FILE")
 
+    if passing:
+        settle()
     kept: dict[str, Path] = {}
     for at, path in enumerate(passing):
         if weights_out is not None:

@@ -4,12 +4,18 @@ The data of constants: attribute <-> numpy array, and the files that hold the la
 A weights file is mapped on first use and never read whole; an array of a weight is a view of the mapping. What a pass
 computes and is too large for the text goes to a *sidecar*, one file a process, which the driver copies beside the
 output when the module is written.
+
+A large weight that a pass only moved (transposed, cut) is a view of a mapping still. It gets its place in the sidecar
+but is not written there: whoever writes the output takes it from where it lies (`postponed`), so that its bytes go over
+the disk once. `settle` writes what was put off, for those who want the file itself.
 """
 
 from __future__ import annotations
 
 import atexit
+import bisect
 import math
+import mmap
 import os
 import shutil
 import tempfile
@@ -42,7 +48,8 @@ INLINE = 512
 SIDECAR = "folded"
 """Symbol of the `ge.weights` op of the process's sidecar."""
 
-_CHUNK = 4 << 20  # bytes
+_CHUNK = 1 << 20  # bytes: what is copied stays in a core's cache until it is written
+_BLOCK = 64  # elements
 
 
 def value_of(array: Array) -> Attribute:
@@ -201,6 +208,11 @@ def array_of(value: Attribute, type_: Attribute, module: ModuleOp | None) -> Arr
             if path is None:
                 raise InputError(f"no ge.weights @{value.file.string_value()} in the module")
             data, begin, size = mapped(path), value.offset.data, byte_size(element, math.prod(shape))
+            moved = postponed(path, begin, size)
+            if moved is not None and moved.shape == shape and moved.dtype == element_of(element).dtype:
+                return moved
+            if moved is not None:
+                settle()
             if begin + size > len(data):
                 raise InputError(f"a weight of {size} bytes at {begin} ends past the file's {len(data)}", file=path)
             return from_raw(data[begin : begin + size], element, shape)
@@ -227,28 +239,86 @@ def sidecar_path() -> Path:
     return Path(folder) / "folded.weights"
 
 
+_postponed: dict[int, Array] = {}
+"""Arrays that have a place in the sidecar and are not written yet, by where they begin; in rising order."""
+
+
 def append_to_sidecar(array: Array) -> int:
-    """Writes the bytes of `array` at the end of the sidecar, aligned to 64; returns where they begin."""
+    """
+    Gives `array` a place at the end of the sidecar, aligned to 64, and writes it there unless it is a large view of
+    another file; returns where it begins.
+    """
     with sidecar_path().open("ab") as file:
         begin = -(-file.tell() // 64) * 64
+        if array.nbytes >= _CHUNK and element_of(array.dtype).bits >= 8 and _is_mapped(array):
+            file.truncate(begin + array.nbytes)
+            _postponed[begin] = array
+            return begin
         file.write(b"\0" * (begin - file.tell()))
-        if element_of(array.dtype).bits < 8:
-            file.write(raw_bytes(array))
-        else:
-            for piece in _pieces(array):
-                file.write(np.ascontiguousarray(piece).view(np.uint8).data)
+        for piece in pieces(array):
+            file.write(piece)
     return begin
 
 
-def _pieces(array: Array) -> Iterator[Array]:
-    """An array as parts of about a chunk, in row-major order: copies of whole weights cost more than writing them."""
-    if array.nbytes <= _CHUNK or array.ndim == 0:
-        yield array
-        return
-    step = max(1, len(array) * _CHUNK // array.nbytes)
-    for begin in range(0, len(array), step):
-        piece = array[begin : begin + step]
-        yield from [piece] if step > 1 else _pieces(piece[0])
+def postponed(path: str, begin: int, size: int) -> Array | None:
+    """
+    The array that has its place at these bytes of the file, where that file is the sidecar and does not hold it yet.
+
+    Bytes that are only a part of one such place, or of several, are written first.
+    """
+    if not _postponed or path != str(sidecar_path()):
+        return None
+    array = _postponed.get(begin)
+    if array is not None and array.nbytes == size:
+        return array
+    starts = list(_postponed)
+    at = bisect.bisect_left(starts, begin + size) - 1
+    if at >= 0 and starts[at] + _postponed[starts[at]].nbytes > begin:
+        settle()
+    return None
+
+
+def settle() -> None:
+    """Writes what was put off into the sidecar."""
+    if _postponed:
+        with sidecar_path().open("r+b") as file:
+            for begin, array in _postponed.items():
+                file.seek(begin)
+                for piece in pieces(array):
+                    file.write(piece)
+        _postponed.clear()
+
+
+def _is_mapped(array: Array) -> bool:
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = cast(Any, base).base
+    return isinstance(base, mmap.mmap)
+
+
+def pieces(array: Array) -> Iterator[bytes | memoryview]:
+    """
+    The bytes of an array as `raw_bytes` has them, in parts of about a chunk: copies of whole weights cost more than
+    writing them.
+    """
+    if element_of(array.dtype).bits < 8:
+        yield raw_bytes(array)
+    elif array.nbytes <= _CHUNK or array.ndim == 0:
+        yield _in_order(array).reshape(-1).view(np.uint8).data
+    else:
+        step = max(1, len(array) * _CHUNK // array.nbytes)
+        for begin in range(0, len(array), step):
+            yield from pieces(array[begin : begin + step] if step > 1 else array[begin])
+
+
+def _in_order(array: Array) -> Array:
+    """The array in row-major order; a transposed one block by block, three times as fast as row by row."""
+    if array.flags.c_contiguous or array.ndim < 2:
+        return np.ascontiguousarray(array)
+    ordered = np.empty(array.shape, array.dtype)
+    for begin in range(0, array.shape[-1], _BLOCK):
+        ordered[..., begin : begin + _BLOCK] = array[..., begin : begin + _BLOCK]
+    return ordered
 
 
 def weight_in(symbol: str, offset: int) -> WeightAttr:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from onnx import TensorProto
 
+from ...dialects.ge.data import postponed, raw_bytes
 from ...dialects.ge.errors import InputError
 from .tensors import DATA_FIELDS, Unusable, dims_and_type, is_external
 
@@ -71,6 +72,8 @@ def read_span(span: Span) -> bytes:
 
     raises     InputError, naming the file, if it cannot be read or has become shorter
     """
+    if (moved := postponed(span.path, span.offset, span.length)) is not None:
+        return raw_bytes(moved)
     try:
         with open(span.path, "rb", buffering=0) as file:
             data = os.pread(file.fileno(), span.length, span.offset) if span.length < 2**30 else b""

@@ -18,6 +18,8 @@ from typing import TypeAlias
 
 from onnx import ModelProto, TensorProto
 
+from ...dialects.ge.data import pieces as pieces_of
+from ...dialects.ge.data import postponed
 from ...dialects.ge.errors import InputError, UsageError
 from .external import Span, read_span, set_raw, set_span, span_of
 from .protobuf import Cut, cuts, header, parse_tensor, tensors
@@ -209,7 +211,7 @@ def _write(pieces: Iterable[Piece], file: FileIO, target: Path) -> None:
         file.close()
 
 
-def _write_all(file: FileIO, data: bytearray | memoryview, target: Path) -> None:
+def _write_all(file: FileIO, data: bytes | bytearray | memoryview, target: Path) -> None:
     with _writing(target), memoryview(data) as view:
         done = 0
         while done < len(view):
@@ -217,10 +219,14 @@ def _write_all(file: FileIO, data: bytearray | memoryview, target: Path) -> None
 
 
 def _copy(span: Span, file: FileIO, target: Path, chunk: bytearray) -> None:
+    if (moved := postponed(span.path, span.offset, span.length)) is not None:
+        for piece in pieces_of(moved):
+            _write_all(file, piece, target)
+        return
     try:
         with open(span.path, "rb", buffering=0) as source:
-            source.seek(span.offset)
-            left = span.length
+            left = span.length - _in_kernel(source, file, span)
+            source.seek(span.offset + span.length - left)
             while left:
                 count = source.readinto(memoryview(chunk)[: min(left, len(chunk))])
                 if not count:
@@ -229,6 +235,18 @@ def _copy(span: Span, file: FileIO, target: Path, chunk: bytearray) -> None:
                 left -= count
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", span.path) from error
+
+
+def _in_kernel(source: FileIO, file: FileIO, span: Span) -> int:
+    """Copies without a detour through this process, as far as the system can: how many bytes."""
+    done = 0
+    with suppress(OSError, AttributeError):  # no such call here, or not between these two files
+        while done < span.length:
+            count = os.copy_file_range(source.fileno(), file.fileno(), span.length - done, span.offset + done)
+            if not count:
+                break
+            done += count
+    return done
 
 
 def _replace(renames: list[tuple[Path, Path]]) -> None:

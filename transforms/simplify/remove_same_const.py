@@ -15,7 +15,6 @@ import hashlib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
@@ -23,13 +22,11 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.attributes import WeightAttr
 from ...dialects.ge.constants import ConstantOp
-from ...dialects.ge.data import Array
+from ...dialects.ge.data import pieces
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions, replace_uses
 
-PIECE = 1 << 22
-"""Bytes that are hashed at a time."""
 SAMPLES = 16
 """Elements that are looked at first, spread over the whole."""
 
@@ -76,17 +73,13 @@ def _unite(group: list[ConstantOp]) -> None:
 
 
 def _sample(op: ConstantOp) -> bytes:
-    flat = _flat(op.array())
-    return flat[:: max(1, flat.size // SAMPLES)].tobytes()
+    # Not flattened: that would copy a weight that is a transposed view.
+    array = op.array()
+    return array.flat[:: max(1, array.size // SAMPLES)].tobytes()
 
 
 def _digest(op: ConstantOp) -> bytes:
-    flat, state = _flat(op.array()), hashlib.sha256()
-    step = max(1, PIECE // flat.itemsize)
-    for start in range(0, flat.size, step):
-        state.update(flat[start : start + step].tobytes())
+    state = hashlib.sha256()
+    for piece in pieces(op.array()):
+        state.update(piece)
     return state.digest()
-
-
-def _flat(array: Array) -> Array:
-    return np.asarray(array).reshape(-1)
