@@ -49,6 +49,8 @@ SIMPLIFY = Phase(
         "cond-remove",
         "replace-with-empty-const",
         "sequence-to-split",
+        "repeated-constant-folding",
+        "initial-state-remove",
         "cast-remove",
         "constant-folding",
         "dimension-compute",

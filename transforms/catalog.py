@@ -23,6 +23,8 @@ _PASSES = {
     "sequence-to-split": "simplify.sequence_to_split:SequenceToSplit",
     "broadcast-reduce-elimination": "simplify.broadcast_reduce_elimination:BroadcastReduceElimination",
     "replace-with-empty-const": "simplify.replace_with_empty_const:ReplaceWithEmptyConst",
+    "repeated-constant-folding": "simplify.repeated_constant_folding:RepeatedConstantFolding",
+    "initial-state-remove": "simplify.initial_state_remove:InitialStateRemove",
     "remove-same-const": "simplify.remove_same_const:RemoveSameConst",
     "transpose-propagation": "simplify.transpose_propagation:TransposePropagation",
     "dim1-transpose-to-squeeze": "simplify.dim1_transpose_to_squeeze:Dim1TransposeToSqueeze",

@@ -14,6 +14,7 @@ from gecc.transforms.catalog import get_all_passes
 from .free_programs import feeds, program
 
 PASSES = [
+    "repeated-constant-folding",
     "constant-folding",
     "dimension-compute",
     "dimension-adjust",

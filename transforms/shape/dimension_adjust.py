@@ -65,6 +65,9 @@ def _set(op: Operation, place: int, numbers: Sequence[int], dims: Dims) -> None:
 
 def _reshape(op: ReshapeOp, dims: Dims) -> None:
     if isinstance(op.shape.owner, ConstantOp):
+        numbers = dims(op.shape).numbers
+        if op.allowzero and numbers is not None and 0 not in numbers:
+            del op.properties["allowzero"]  # it says nothing
         return
     spec = reshape_spec(dims(op.data).dims, dims(op.reshaped).dims, dims(op.shape).elements)
     if spec is None:

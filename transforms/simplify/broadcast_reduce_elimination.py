@@ -7,9 +7,9 @@ A broadcast that the ops which read it do themselves is dropped.
         ->   %a = ge.mul %x, %two        // on 1x8
              %y = ge.add %a, %z : tensor<1x8xf32>, tensor<4x8xf32>
 
-Likewise one element repeated, a constant or a ConstantOfShape, is a scalar. Through chains of elementwise ops, as far as every reader ends
-up with the dims that it had. An Expand to its operand's own dims goes in any case. Needs nothing. Leaves no broadcast
-that all its readers can do without.
+Likewise one element repeated, a constant or a ConstantOfShape, is a scalar. Through chains of elementwise ops, as far
+as every reader ends up with the dims that it had. An Expand to its operand's own dims goes in any case. Needs nothing.
+Leaves no broadcast that all its readers can do without.
 """
 
 from __future__ import annotations
