@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
 
-from ...dialects.ge.errors import node_name
 from ...dialects.ge.interfaces import Elementwise, is_pure
+from .closed import Near, shown, why_open
 
 LIMIT = 64
 """Ops of a match, and pairs of op and step that are looked at for one: what is beyond stays outside of it."""
@@ -38,10 +37,6 @@ class Step:
 
 
 Chain: TypeAlias = tuple[Step, ...]
-
-
-class Near(Exception):
-    """A chain is there, but its ops cannot run as one; the text says why."""
 
 
 class Matcher:
@@ -83,23 +78,13 @@ class Matcher:
     def _why_not(self, op: Operation, root: Operation, ops: Mapping[Operation, None]) -> str:
         """Why an op cannot be fused with the others; "" where it can."""
         if not is_pure(op):
-            return f"{_name(op)} is not known to be pure"
+            return f"{shown(op)} is not known to be pure"
         if op is root:
             return ""
         if self.share:
             many = any(next(itertools.islice(value.uses, MANY, None), None) for value in op.results)
-            return f"more than {MANY} others read the result of {_name(op)}" if many else ""
-        for value in op.results:
-            for use in value.uses:
-                if self.block.find_ancestor_op_in_block(use.operation) not in ops:
-                    who = "the graph" if isinstance(use.operation, ReturnOp) else "something else"
-                    return f"{who} reads the result of {_name(op)} too"
-        return ""
-
-
-def _name(op: Operation) -> str:
-    name = node_name(op)
-    return f'"{name}"' if name else f"'{op.name}'"
+            return f"more than {MANY} others read the result of {shown(op)}" if many else ""
+        return why_open(op, ops, self.block)
 
 
 def _ends(chain: Chain, ops: Iterable[Operation]) -> dict[Operation, dict[int, int]]:

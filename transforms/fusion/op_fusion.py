@@ -7,7 +7,7 @@ Ops that rules name become one `ge.fusion`, with the ops themselves as its body.
                                                 ge.yield %2
                                             }
 
-Rules from a file come first, in the file's order, then ours (rules.py). Where a rule matches in several ways it takes
+Rules from a file come first, in the file's order, then ours (catalogue/). Where a rule matches in several ways it takes
 the most ops. An op is in one fusion at most; what is in a body already is left alone.
 
     conservative    a value in the middle is read by nothing else and is no result of the function
@@ -18,22 +18,29 @@ Needs nothing. Leaves no match of a rule that holds outside of fusions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
 
+from ...dialects.ge.interfaces import is_pure
 from ..base import GePass
 from ..report import count, missed
 from ..rewriting import functions, is_isolated
+from .catalogue import CATALOGUE
+from .closed import MANY, Grower, Near, shown, why_open
 from .condition import Missing
 from .fusion import CannotFuse, fuse
-from .matcher import Matcher, Near
-from .rules import BUILT_IN, Facts, Rule
+from .matcher import Matcher
+from .pattern import Pattern
+from .rules import Facts, Form, Rule
 from .rules_file import read_rules
+from .search import Miss, Search
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class OpFusion(GePass):
     mode: Literal["conservative", "aggressive"] = "conservative"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rules = [*(read_rules(self.rules_file) if self.rules_file is not None else ()), *BUILT_IN]
+        rules = [*(read_rules(self.rules_file) if self.rules_file is not None else ()), *CATALOGUE]
         for function in functions(op):
             for block in _open_blocks(function):
                 fuse_in(block, rules, share=self.mode == "aggressive")
@@ -75,25 +82,113 @@ def fuse_in(block: Block, rules: Sequence[Rule], share: bool = False) -> None:
     share      whether a value in the middle may have other readers
     cost       O(ops x steps of rules)
     """
-    order = {op: k for k, op in enumerate(block.ops)}
+    fuser = Fuser(block, share)
     for rule in rules:
-        for chain in rule.chains:
-            matcher = Matcher(chain, block, share)
-            for root in matcher.roots():
-                if root.parent is block:
-                    _fuse_at(root, rule, matcher, order)
+        for form in rule.forms:
+            fuser.fuse_all(rule, form)
+    fuser.tell_misses()
 
 
-def _fuse_at(root: Operation, rule: Rule, matcher: Matcher, order: dict[Operation, int]) -> None:
-    try:
-        ops = sorted(matcher.match(root), key=order.__getitem__)
+class Fuser:
+    """Where the ops of a block stood, by class and in order, while they become fusions."""
+
+    def __init__(self, block: Block, share: bool) -> None:
+        self.block, self.share = block, share
+        self.order = {op: k for k, op in enumerate(block.ops)}
+        self.by_class: dict[type[Operation], list[Operation]] = {}
+        for op in self.order:
+            self.by_class.setdefault(type(op), []).append(op)
+        self.grower = Grower(block, self.order)
+        self.misses: dict[Operation, tuple[Rule, Miss]] = {}
+        self.plain: set[Operation] = set()
+
+    def fuse_all(self, rule: Rule, form: Form) -> None:
+        """Fuses every match of one form of a rule, the last one in the block first."""
+        if isinstance(form, Pattern):
+            for root in self._roots(form):
+                if root.parent is self.block:
+                    self._fuse_graph(rule, form, root)
+            return
+        matcher = Matcher(form, self.block, self.share)
+        for root in matcher.roots():
+            if root.parent is self.block:
+                self._attempt(rule, root, lambda root=root: matcher.match(root))
+
+    def tell_misses(self) -> None:
+        """Remarks on what nearly matched, but for what another rule has found something in."""
+        for op, (rule, miss) in self.misses.items():
+            if op.parent is self.block or op.parent_op() in self.plain:
+                missed(op, f'not fused by "{rule.name}": {miss.why}')
+
+    def _roots(self, form: Pattern) -> list[Operation]:
+        heads = tuple(form.heads)
+        found = [op for kind, ops in self.by_class.items() if not heads or issubclass(kind, heads) for op in ops]
+        return sorted(found, key=self.order.__getitem__, reverse=True)
+
+    def _fuse_graph(self, rule: Rule, form: Pattern, root: Operation) -> None:
+        search = Search(self.block)
+        ops = search.find(form, root)
+        if ops is not None:
+            self._attempt(rule, root, lambda: self._whole(ops, search.ends))
+        elif search.miss is not None:
+            self.misses.setdefault(search.miss.at, (rule, search.miss))
+
+    def _whole(self, ops: Sequence[Operation], ends: Sequence[Operation]) -> set[Operation]:
+        """The ops of a match, where they can run as one: what the `ends` give may be read outside."""
+        for op in ops:
+            if not is_pure(op):
+                raise Near(f"{shown(op)} is not known to be pure")
+            if op not in ends and not self.share and (why := why_open(op, ops, self.block)):
+                raise Near(why)
+        return set(ops)
+
+    def _attempt(self, rule: Rule, root: Operation, match: Callable[[], set[Operation]]) -> None:
+        try:
+            ops = match()
+            for share in (True, False) if self.share else (False,):
+                if self._fused(rule, self._grown(rule, ops, root, share), last_try=not share):
+                    return
+        except Missing as what:
+            missed(root, f'not fused by "{rule.name}": its condition asks for {what}, which is not there')
+        except (Near, CannotFuse) as why:
+            missed(root, f'not fused by "{rule.name}": {why}')
+
+    def _fused(self, rule: Rule, ops: Sequence[Operation], *, last_try: bool) -> bool:
+        """Fuses the ops of a match, where there are enough of them; says whether it did, or raises why not."""
+        if len(ops) < rule.least:
+            self._tell_alone(rule, ops)
+            return True
         if rule.condition is not None and not rule.condition.holds(Facts(ops)):
             raise Near(f"the condition {rule.condition.text} does not hold")
-        fuse(ops, rule.label_of(ops))
-    except Missing as what:
-        missed(root, f'not fused by "{rule.name}": its condition asks for {what}, which is not there')
-    except (Near, CannotFuse) as why:
-        missed(root, f'not fused by "{rule.name}": {why}')
-    else:
+        try:
+            fusion = fuse(ops, rule.label_of(ops))
+        except CannotFuse:
+            if last_try:
+                raise
+            return False
+        if rule.plain:
+            self.plain.add(fusion)
         count("fusions")
         count("ops fused", len(ops))
+        return True
+
+    def _tell_alone(self, rule: Rule, ops: Sequence[Operation]) -> None:
+        """A remark on what would have joined the ops, were they closed."""
+        if rule.after is None or rule.plain:
+            return
+        for use in itertools.islice(ops[-1].results[0].uses, MANY):
+            reader = use.operation
+            if reader.parent is self.block and not isinstance(reader, ReturnOp) and rule.after(reader, ops[-1]):
+                why = why_open(ops[-1], {*ops, reader}, self.block)
+                if why:
+                    missed(reader, f'not fused by "{rule.name}": {why}')
+
+    def _grown(self, rule: Rule, ops: set[Operation], root: Operation, share: bool) -> list[Operation]:
+        """A match with what joins it, in the block's order."""
+        grows = rule.after is not None or rule.before is not None
+        if grows and not any(why_open(op, ops, self.block) for op in ops if op is not root):
+            if rule.after is not None:
+                ops = self.grower.after(ops, root, rule.after, share)
+            if rule.before is not None:
+                ops = self.grower.before(ops, root, rule.before)
+        return sorted(ops, key=self.order.__getitem__)

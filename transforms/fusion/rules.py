@@ -1,49 +1,56 @@
 """
-Rules: which chains of ops become a fusion, and under which condition.
+What a rule is: which ops become a fusion, under which condition, with what around them; and what a condition may ask.
 
-    convolution   Conv, ConvTranspose, ... + activation                             Conv, Relu            -> "ConvRelu"
-    dense         MatMul or Gemm + addition of a bias + activation, two at least    MatMul, Add, Gelu -> "MatMulAddGelu"
-
-Rules from files (rules_file.py) are the same `Rule`s.
+Rules are written in Python (catalogue/) or read from files (rules_file.py, ge_rules.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.ge.activation import ClipOp
-from ...dialects.ge.arithmetic import AddOp
-from ...dialects.ge.contraction import GemmOp, MatMulOp
 from ...dialects.ge.core import GeOp
-from ...dialects.ge.interfaces import Contraction, Elementwise, View
 from ...dialects.ge.types import element_of, is_element, is_float, shape_of
-from ...dialects.ge.window import Windowed
+from .closed import Admits
 from .condition import Condition, Missing, Value
 from .fusion import is_constant
-from .matcher import Chain, Step
+from .matcher import Chain
 from .names import type_of
+from .pattern import Pattern
+
+Form: TypeAlias = "Chain | Pattern"
+Label: TypeAlias = "str | Callable[[Sequence[Operation]], str] | None"
 
 
 @dataclass(frozen=True)
 class Rule:
     """
-    name       for remarks
-    chains     what it matches; of several, one is tried everywhere before the next
-    label      the fusion's; None makes it of the ops' types
+    name       for remarks, and for switches that turn rules off
+    forms      chains and graphs that it matches; of several, one is tried everywhere before the next
+    label      the fusion's, or what makes it of the ops; None: of their types
     condition  None: always
+    after      what may join after what matched, as long as one value is read outside
+    before     what may join before it, where nothing else reads it
+    least      ops that it takes, constants aside
+    plain      whether it takes whatever other rules have left: what they nearly found is still worth a remark
     """
 
     name: str
-    chains: tuple[Chain, ...]
-    label: str | None = None
+    forms: tuple[Form, ...]
+    label: Label = None
     condition: Condition | None = None
+    after: Admits | None = None
+    before: Admits | None = None
+    least: int = 2
+    plain: bool = False
 
     def label_of(self, ops: Sequence[Operation]) -> str:
+        if callable(self.label):
+            return self.label(ops)
         return self.label or "".join(type_of(op).rpartition("::")[2] for op in ops)
 
 
@@ -143,49 +150,3 @@ def _shape(value: SSAValue, name: str) -> tuple[int | None, ...]:
     if _element(value) is None:
         raise Missing(name)
     return tuple(d if d >= 0 else None for d in shape_of(value.type))
-
-
-# ------------------------------------------------------------------ ours
-
-
-def is_convolution(op: Operation) -> bool:
-    return isinstance(op, Windowed) and isinstance(op, Contraction)
-
-
-def is_product(op: Operation) -> bool:
-    return isinstance(op, MatMulOp | GemmOp)
-
-
-def adds_bias(op: Operation) -> bool:
-    """Whether a constant with elements along the last axis alone is added."""
-    return isinstance(op, AddOp) and any(is_constant(v) and _is_vector(v) for v in op.operands)
-
-
-def _is_vector(value: SSAValue) -> bool:
-    shape = shape_of(value.type)
-    return bool(shape) and all(d == 1 for d in shape[:-1])
-
-
-def is_activation(op: Operation) -> bool:
-    """
-    Whether an op computes each element from the one of its first operand, in the same element type, and from nothing
-    else: elementwise functions of one operand, and Clip with constant bounds.
-    """
-    if not isinstance(op, Elementwise) or isinstance(op, View):
-        return False
-    assert isinstance(op, Operation)
-    if len(op.operands) != 1 and not isinstance(op, ClipOp):
-        return False
-    first, *bounds = op.operands
-    return _element(first) == _element(op.results[0]) and all(map(is_constant, bounds))
-
-
-_CONVOLUTION = Step("a convolution", is_convolution)
-_PRODUCT = Step("MatMul or Gemm", is_product)
-_BIAS = Step("the addition of a bias", adds_bias)
-_ACTIVATION = Step("an activation", is_activation)
-
-BUILT_IN = (
-    Rule("convolution and activation", ((_CONVOLUTION, _ACTIVATION),)),
-    Rule("product, bias and activation", ((_PRODUCT, _BIAS, _ACTIVATION), (_PRODUCT, _ACTIVATION), (_PRODUCT, _BIAS))),
-)

@@ -1,0 +1,95 @@
+"""
+Scaled-dot-product attention is one op.
+
+    %s = ge.matmul %q, %kT                      scores; scaled, capped, masked, in up to `MASKS` ops
+    %m = ge.add (ge.div %s, 8.0), %mask
+    %p = ge.softmax %m                          the op or its arithmetic
+    %y = ge.matmul %p, %v
+
+With it go what brings queries, keys and values into place and is read by it alone (heads cut out and moved, scales,
+rotary embeddings, keys and values repeated for groups of queries, the cut of a packed projection), and what puts its
+result back. Projections, and past keys and values that the graph returns too, stay outside.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.ir import Operation
+
+from ....dialects.ge.arithmetic import AddOp, DivOp, MaxOp, MinOp, MulOp, SubOp
+from ....dialects.ge.comparison import WhereOp
+from ....dialects.ge.contraction import MatMulOp
+from ....dialects.ge.elementwise import Pointwise
+from ....dialects.ge.gather import GatherOp
+from ....dialects.ge.interfaces import Movement, View
+from ....dialects.ge.math import IsNaNOp
+from ....dialects.ge.trigonometry import TanhOp
+from ....dialects.ge.types import shape_of
+from ..fusion import is_constant
+from ..pattern import Found, Pattern, Why, either, many, number, op, value
+from ..rules import Rule
+from .parts import softmax
+
+MASKS = 6
+
+
+def _keeps_shape(scores: Pattern) -> Any:
+    def where(step: Operation, found: Found) -> Why:
+        kept = shape_of(step.results[0].type) == shape_of(found(scores).type)
+        return None if kept else "the mask broadcasts the scores"
+
+    return where
+
+
+def _masked(scores: Pattern) -> Pattern:
+    """One step on scores: a scale, a mask added or chosen by, a cap."""
+    keeps = _keeps_shape(scores)
+    return either(
+        op((AddOp, MulOp), scores, value(), where=keeps),
+        op((DivOp, SubOp), scores, value(), where=keeps),
+        op(WhereOp, value(), scores, value(), where=keeps),
+        op(WhereOp, value(), value(), scores, where=keeps),
+        op((MaxOp, MinOp), scores, value(), where=keeps),
+        op(TanhOp, scores),
+    )
+
+
+def _cleared(weights: Pattern) -> Pattern:
+    """What is done to a row that is masked as a whole, or to weights that are dropped."""
+    keeps = _keeps_shape(weights)
+    return either(
+        op(WhereOp, op(IsNaNOp, weights), number(0.0), weights),
+        op(WhereOp, value(), number(0.0), weights, where=keeps),
+        op(WhereOp, value(), weights, number(0.0), where=keeps),
+        op(MulOp, weights, value(), where=keeps),
+    )
+
+
+def attention() -> Pattern:
+    scores = op(MatMulOp, value(), value(), where=_of_two_values)
+    weights = softmax(many(_masked, scores, MASKS))
+    return op(MatMulOp, many(_cleared, weights, 2), value(), where=_of_two_values)
+
+
+def _of_two_values(matmul: Any, found: Found) -> Why:
+    del found
+    if is_constant(matmul.a) or is_constant(matmul.b):
+        return "one of what is multiplied is a weight"
+    return None
+
+
+def comes_before(one: Operation, root: Operation) -> bool:
+    """What brings queries, keys and values into place: no sum with a bias, which is the projection's."""
+    del root
+    if isinstance(one, Movement | View):
+        return not isinstance(one, GatherOp)
+    return isinstance(one, Pointwise) and not (isinstance(one, AddOp) and any(map(is_constant, one.operands)))
+
+
+def comes_after(one: Operation, root: Operation) -> bool:
+    del root
+    return isinstance(one, Movement | View) and len(one.results) == 1
+
+
+RULES = (Rule("attention", (attention(),), "Attention", after=comes_after, before=comes_before),)

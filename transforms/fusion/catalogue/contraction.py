@@ -1,0 +1,77 @@
+"""
+A convolution or a product, with what is computed from its result element by element.
+
+    convolution   [Pad] Conv, ConvTranspose, ConvInteger ... + biases, scales, activations of any kind, a residual
+    product       MatMul, Gemm, Einsum + biases, activations, a residual, and a normalisation of its rows
+
+What comes after has the result's shape; a normalisation goes over the last axis, of which a product makes whole rows.
+Of several products that are added, the last one takes the sum.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ....dialects.ge.elementwise import Pointwise
+from ....dialects.ge.interfaces import Contraction
+from ....dialects.ge.normalization import LayerNormalizationOp, RMSNormalizationOp
+from ....dialects.ge.reduction import ReduceMeanOp
+from ....dialects.ge.slicing import PadOp
+from ....dialects.ge.types import shape_of
+from ....dialects.ge.window import Windowed
+from ..pattern import Found, Pattern, Why, op
+from ..rules import Rule
+from .parts import goes_over_last, label
+
+ROW = 16384
+"""Elements of a row that one kernel normalises."""
+
+
+def convolution() -> Pattern:
+    return op(Contraction, where=_is_convolution)
+
+
+def product() -> Pattern:
+    return op(Contraction, where=_is_product)
+
+
+def _is_convolution(contraction: Operation, found: Found) -> Why:
+    del found
+    return None if isinstance(contraction, Windowed) else "it is no convolution"
+
+
+def _is_product(contraction: Operation, found: Found) -> Why:
+    del found
+    return "it is a convolution" if isinstance(contraction, Windowed) else None
+
+
+def same_shape(one: Operation, root: Operation) -> bool:
+    """Whether an op computes each element of a result of the root's shape from one place of each operand."""
+    return isinstance(one, Pointwise) and shape_of(one.results[0].type) == shape_of(root.results[0].type)
+
+
+def on_rows(one: Operation, root: Operation) -> bool:
+    """`same_shape`, or a piece of a normalisation of the last axis."""
+    shape = shape_of(root.results[0].type)
+    if same_shape(one, root):
+        return True
+    if not shape or not 0 < shape[-1] <= ROW:
+        return False
+    if isinstance(one, LayerNormalizationOp | RMSNormalizationOp):
+        given = shape_of(one.x.type)
+        return given == shape and one.axis % len(given) == len(given) - 1
+    row = (*shape[:-1], 1)
+    if isinstance(one, ReduceMeanOp):
+        return goes_over_last(one) and shape_of(one.reduced.type) == row and shape_of(one.data.type) == shape
+    return isinstance(one, Pointwise) and shape_of(one.results[0].type) == row
+
+
+def pads(one: Operation, root: Operation) -> bool:
+    del root
+    return isinstance(one, PadOp) and one.mode == "constant"
+
+
+RULES = (
+    Rule("convolution", (convolution(),), label, after=same_shape, before=pads),
+    Rule("product", (product(),), label, after=on_rows),
+)
