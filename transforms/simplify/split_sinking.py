@@ -14,14 +14,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.ge.constants import constant
+from ...dialects.ge.core import OUTPUTS
 from ...dialects.ge.movement import ReshapeOp, TransposeOp
 from ...dialects.ge.shapes import numbers_in
 from ...dialects.ge.slicing import SplitOp
@@ -130,7 +131,10 @@ def _cut_again(
     lengths = _put(constant(np.array(sizes, np.int64), module), cut)
     types = [_turned(reader, perm) if perm is not None else reader.results[0].type for reader in readers]
     again = SplitOp(whole, lengths, axis=axis, result_types=types)
-    again.attributes.update(cut.attributes)
+    names = [reader.attributes.get(OUTPUTS) for reader in readers]
+    turns = perm is not None and any(tuple(reader.order) != tuple(perm) for reader in readers)
+    if all(names) and not turns:
+        again.attributes[OUTPUTS] = ArrayAttr([cast("ArrayAttr[Attribute]", n).data[0] for n in names])
     block = cut.parent_block()
     assert block is not None
     block.insert_op_before(again, cut)
