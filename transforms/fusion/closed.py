@@ -71,7 +71,8 @@ class Grower:
         self._push(todo, seen, root)
         while todo and len(inside) < MOST:
             _, op = heapq.heappop(todo)
-            if not self._joins(op) or len(op.results) != 1 or not admits(op, root):
+            joins = self._joins(op) and len(op.results) == 1 and admits(op, root)
+            if not joins or (share and not self._is_there(op, inside, root)):
                 if share:
                     continue
                 break
@@ -97,8 +98,8 @@ class Grower:
                 todo.extend(v.owner for v in op.operands)
         return inside
 
-    def _place(self, op: Operation) -> int:
-        return self.order.get(op, -1)
+    def _place(self, op: Operation | Block) -> int:
+        return self.order.get(op, -1) if isinstance(op, Operation) else -1
 
     def _push(self, todo: list[tuple[int, Operation]], seen: set[Operation], op: Operation) -> None:
         for value in op.results:
@@ -107,6 +108,10 @@ class Grower:
                 if k < MANY and reader not in seen and reader in self.order:
                     seen.add(reader)
                     heapq.heappush(todo, (self.order[reader], reader))
+
+    def _is_there(self, op: Operation, inside: set[Operation], root: Operation) -> bool:
+        """Whether all that `op` reads is in the set or stands before its root: no way back into the set."""
+        return all(v.owner in inside or self._place(v.owner) < self._place(root) for v in op.operands)
 
     def _joins(self, op: Operation) -> bool:
         """Whether an op is in the block, pure, simple and no constant."""

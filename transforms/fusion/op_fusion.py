@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
 
-from ...dialects.ge.interfaces import is_pure
+from ...dialects.ge.interfaces import View, is_pure
 from ..base import GePass
 from ..report import count, missed
 from ..rewriting import functions, is_isolated
@@ -155,7 +155,8 @@ class Fuser:
 
     def _fused(self, rule: Rule, ops: Sequence[Operation], *, last_try: bool) -> bool:
         """Fuses the ops of a match, where there are enough of them; says whether it did, or raises why not."""
-        if len(ops) < rule.least:
+        grows = rule.after is not None or rule.before is not None
+        if sum(not (grows and isinstance(op, View)) for op in ops) < rule.least:
             self._tell_alone(rule, ops)
             return True
         if rule.condition is not None and not rule.condition.holds(Facts(ops)):

@@ -23,11 +23,12 @@ from gecc.dialects.ge.movement import ReshapeOp
 from gecc.dialects.ge.text import module_text, parse_module
 from gecc.dialects.ge.types import tensor_type
 from gecc.reference import make_inputs, run
+from gecc.transforms.fusion.catalogue import CATALOGUE
 from gecc.transforms.fusion.inline_fusion import InlineFusion
 from gecc.transforms.fusion.matcher import Step
 from gecc.transforms.fusion.names import type_of
 from gecc.transforms.fusion.op_fusion import fuse_in
-from gecc.transforms.fusion.rules import BUILT_IN, Rule
+from gecc.transforms.fusion.rules import Rule
 
 SHAPE = (1, 3, 2, 2)
 UNARY = {"Relu": ReluOp, "Abs": AbsOp, "Neg": NegOp}
@@ -103,7 +104,7 @@ def rules(patterns: list[list[str]]) -> list[Rule]:
     for k, names in enumerate(patterns):
         chain = tuple(Step(name, lambda op, name=name: type_of(op) == name) for name in names)
         found.append(Rule(f"rule_{k}", (chain,), f"Fused{k}"))
-    return [*found, *BUILT_IN]
+    return [*found, *CATALOGUE]
 
 
 def block_of(module: ModuleOp) -> Block:

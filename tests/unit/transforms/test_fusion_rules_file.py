@@ -23,7 +23,7 @@ def test_names_of_ge_and_of_onnx_are_the_same(tmp_path: Path):
     (rule,) = read(tmp_path, {"rules": [DENSE]})
 
     assert rule.name == rule.label == "FusedDense"
-    assert [step.words for step in rule.chains[0]] == ["MatMul", "Add", "Relu"]
+    assert [step.words for step in rule.forms[0]] == ["MatMul", "Add", "Relu"]
 
 
 def test_rules_keep_their_order(tmp_path: Path):
