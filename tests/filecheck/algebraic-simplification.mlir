@@ -107,7 +107,7 @@ func.func @negations(%i: tensor<4xi32>, %x: tensor<4xf32>) -> (tensor<4xi1>, ten
 
 // CHECK-LABEL: @bounds
 func.func @bounds(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  // CHECK:      ge.max %x, %y, %six
+  // CHECK:      ge.max %x, %y, %six, %x
   // CHECK:      ge.clip %x, {{.*}}, {{.*}}
   // CHECK-NEXT: func.return
   %zero = ge.constant dense<0.0> : tensor<1xf32>

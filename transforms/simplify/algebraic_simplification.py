@@ -217,17 +217,24 @@ def unequal_to_true(op: Any) -> Operation | None:
 
 
 def merged_extremes(op: MinOp | MaxOp) -> SSAValue | Operation | None:
-    """The largest of what the largest of others are, once each."""
+    """
+    The largest of what the largest of others are, once each. Which of -0 and 0 is larger depends on their order, which
+    floats so keep: from the left.
+    """
     kind, values = type(op), list[SSAValue]()
-    for value in op.data_0:
+    ordered = has_floats(op.y)
+    for k, value in enumerate(op.data_0):
         inner = value.owner
-        if isinstance(inner, kind) and value.has_one_use() and not all(map(_is_constant, inner.operands)):
+        joins = isinstance(inner, kind) and value.has_one_use() and not (ordered and k)
+        if isinstance(inner, kind) and joins and not all(map(_is_constant, inner.operands)):
             values.extend(inner.data_0)
         else:
             values.append(value)
-    values = list(dict.fromkeys(values))
-    if len(values) == 1:
-        return _same(values[0], op.y)
+    unlike = list(dict.fromkeys(values))
+    if len(unlike) == 1:
+        return _same(unlike[0], op.y)
+    if not ordered:
+        values = unlike
     if values == list(op.data_0):
         return None
     return kind(*values, result_types=[op.y.type])
