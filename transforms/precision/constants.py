@@ -68,14 +68,14 @@ def converted(array: Array, target: Element, splat: bool = False) -> tuple[Array
         return np.broadcast_to(one, array.shape), clipped * array.size, guarded
     limits = cast(Any, ml_dtypes.finfo(target.dtype))
     with np.errstate(all="ignore"):
-        out = array.astype(target.dtype)
+        out = np.array(array.astype(target.dtype))  # an array too where numpy gives a number
     infinite = np.isinf(out)
     clipped, guarded = 0, False
     if infinite.any():
         beyond = infinite & np.isfinite(array)
         clipped = int(np.count_nonzero(beyond))
-        out[beyond] = np.copysign(limits.max, array[beyond]).astype(target.dtype)
+        out[beyond] = np.copysign(limits.max, array[beyond])
     if out.size == 1 and not out.any() and array.any():
-        out[...] = np.copysign(limits.smallest_subnormal, array).astype(target.dtype)
+        out[...] = np.copysign(limits.smallest_subnormal, array)
         guarded = True
     return out, clipped, guarded
