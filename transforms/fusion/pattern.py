@@ -9,6 +9,7 @@ What a rule looks for: a graph of ops, written from its result back to what it r
     number(0.5)              a constant whose elements are all that number, or one of a range
     op(kinds, *operands)     an op of one of these classes (interfaces too) and its first operands, in either order
                              where it is commutative; `where` gives why an op is not meant, or None
+    result(op(...), 1)       the second result of an op
     either(*options)         the first that fits
     maybe(step, of)          `step(of)`, or `of` alone
     many(step, of, most)     `step(step(...(of)))`, the longest first
@@ -74,6 +75,16 @@ class OpPattern(Pattern):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class ResultPattern(Pattern):
+    of: OpPattern
+    index: int
+
+    @cached_property
+    def heads(self) -> frozenset[Kind]:
+        return self.of.heads
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Either(Pattern):
     options: tuple[Pattern, ...]
 
@@ -129,6 +140,10 @@ def op(kinds: Kind | Iterable[Kind], *operands: Pattern, where: Callable[[Any, F
     return OpPattern((kinds,) if isinstance(kinds, type) else tuple(kinds), operands, where)
 
 
+def result(of: OpPattern, index: int) -> Pattern:
+    return ResultPattern(of, index)
+
+
 def either(*options: Pattern) -> Pattern:
     return options[0] if len(options) == 1 else Either(options)
 
@@ -174,6 +189,8 @@ def walk(pattern: Pattern) -> list[Pattern]:
         match one:
             case OpPattern():
                 todo.extend(one.operands)
+            case ResultPattern():
+                todo.append(one.of)
             case Either():
                 todo.extend(one.options)
             case Product():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Commutative
 
-from ...dialects.ge.arithmetic import AddOp, DivOp, MulOp, PowOp, SubOp
+from ...dialects.ge.arithmetic import AddOp, DivOp, MaxOp, MeanOp, MinOp, MulOp, PowOp, SubOp, SumOp
 from ...dialects.ge.attributes import SplatAttr
 from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.conversion import CastOp
@@ -31,12 +31,15 @@ from .pattern import (
     OpPattern,
     Pattern,
     Product,
+    ResultPattern,
     Total,
     admits,
 )
 
 STEPS = 2000
 """How often patterns are laid on values for one op that a match may end at."""
+EVEN = (MaxOp, MeanOp, MinOp, SumOp)
+"""Ops of any number of operands in any order."""
 READERS = 16
 """Readers of a value that are looked at for a further result."""
 NEAR = 3
@@ -111,6 +114,10 @@ class Search:
                     self._near(f"a constant is {given:.7g}, not {_words(pattern.wanted)}")
             case OpPattern():
                 yield from self._op(pattern, value)
+            case ResultPattern():
+                op = value.owner
+                if isinstance(op, Operation) and op.results.index(value) == pattern.index:
+                    yield from self._lay(pattern.of, op.results[0])
             case Product():
                 yield from self._factors([value], list(pattern.factors), 1.0, pattern)
             case Total():
@@ -292,7 +299,7 @@ class Search:
 def _orders(op: Operation, count: int) -> Iterator[Sequence[SSAValue]]:
     operands = tuple(op.operands)
     yield operands[:count]
-    if count == len(operands) == 2 and op.has_trait(Commutative):
+    if count == len(operands) == 2 and (op.has_trait(Commutative) or isinstance(op, EVEN)):
         yield operands[::-1]
 
 

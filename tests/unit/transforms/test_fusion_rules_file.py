@@ -53,10 +53,10 @@ def rule(**changed: Any) -> dict[str, Any]:
         ("[" * 100_000, "rules.json: nested too deeply"),
         ([], 'rules.json: must be an object {"rules": [...]}, got []'),
         ({}, "rules.json: the key 'rules' is missing"),
-        ({"Rules": []}, "rules.json: unknown key 'Rules'; allowed: rules; did you mean 'rules'?"),
+        ({"Rulse": []}, "rules.json: unknown key 'Rulse'; allowed: rules, Rules; did you mean 'Rules'?"),
         ({"rules": {}}, "rules.json: rules: must be a list [...], got {}"),
-        ({"rules": [7]}, "rules.json: rule 1: must be an object {...}, got 7"),
-        ({"rules": [DENSE, {}]}, "rules.json: rule 2: the key 'pattern' is missing"),
+        ({"rules": [7]}, "rules.json:1: rule 1: must be an object {...}, got 7"),
+        ({"rules": [DENSE, {}]}, "rules.json:1: rule 2: the key 'pattern' is missing"),
         (
             rule(conditon="batch == 1"),
             "rule 1 (\"FusedDense\"): unknown key 'conditon'; allowed: pattern, replacement, condition;"
@@ -95,6 +95,21 @@ def test_a_wrong_file_is_one_line_that_says_what_to_do(content: Any, message: st
     assert str(error.value).startswith(str(tmp_path / "rules.json"))
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_line_of_a_rule(tmp_path: Path):
+    text = """{
+  "rules": [
+    {"pattern": ["MatMul", "Add"], "replacement": "a {[ b\\" name"},
+    {"pattern": ["MatMul",
+                 "Add"], "replacement": "Good"}
+  ]
+}"""
+    with pytest.raises(UsageError, match=r"rules\.json:3: rule 1 \("):
+        read(tmp_path, text)
+    text = text.replace('a {[ b\\" name', "Fine").replace('"Add"], "replacement": "Good"', '"Ad"], "replacement": "G"')
+    with pytest.raises(UsageError, match=r"rules\.json:4: rule 2 \("):
+        read(tmp_path, text)
 
 
 def test_no_file(tmp_path: Path):
