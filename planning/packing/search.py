@@ -1,0 +1,225 @@
+"""
+The smallest packing: greedy first, then an exact search for packings below smaller and smaller capacities.
+
+    bound                                          greedy
+      |-------------|--------------|------------------|         a capacity that is packed becomes the best; one that
+      1st           5th            4th      2nd                  cannot be, proved, lifts the bound; one that runs out
+                                                                 of work is passed over until all have had as much
+
+Searching below one capacity is a portfolio: rules and orders take turns, each with little work, then noisy orders with
+more. Work is counted in the kernel's elementary steps, so that what is found depends on no clock while time suffices.
+The kernel runs as plain Python first: real models need no more. What is left is compiled where llvmlite is installed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from time import monotonic
+
+from . import kernel, native
+from .greedy import best_of_orders, orders
+from .sections import Life, Sections, sections_of
+from .state import Search, forget, new_search, reset
+
+Kernel = Callable[[Search], int]
+Try = tuple[int, Sequence[int], int]
+"""A rule, an order of the buffers, and for how many steps."""
+
+PYTHON_WORK = 2_000_000
+"""Steps before compiling pays: a quarter of a second in Python, as long as compiling takes."""
+
+FIRST_WORK = 2_000
+"""Steps a buffer of a portfolio's first tries: a few dives to the ground."""
+
+GROWTH = 1.5
+"""Of the work of a try, from one round of the portfolio to the next."""
+
+NOISE = 0.03
+"""Standard deviation of a rank in a noisy order, as a share of the number of buffers; up to three times that."""
+
+PAIRS_SEARCHED = 3_000_000
+"""More pairs alive together than this are left to greedy: setting up alone would take seconds."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """
+    offsets    bytes, a buffer, in the order given
+    size       bytes of the arena
+    bound      bytes that no arena can be smaller than: the most alive at one time, or more where a search proves it
+    searched   steps of the exact search, 0 where greedy sufficed
+    """
+
+    offsets: list[int]
+    size: int
+    bound: int
+    searched: int = 0
+
+    @property
+    def proved(self) -> bool:
+        return self.size == self.bound
+
+
+def pack(
+    lives: Sequence[Life],
+    sizes: Sequence[int],
+    *,
+    goal: int = 0,
+    seconds: float = 1.0,
+    work: int | None = None,
+    compiled: bool | None = None,
+) -> Packing:
+    """
+    Pack buffers into one arena, as small as can be found.
+
+    lives, sizes   steps [begin, end), and bytes > 0; every offset found is a sum of sizes
+    goal           bytes: a packing of at most so many is good enough
+    seconds        for the search, after which the best so far is returned; greedy takes what it takes
+    work           steps of the search, likewise; None: as many as the time allows
+    compiled       the kernel: True compiled, False plain Python, None: compiled when plain Python has not sufficed and
+                   llvmlite is there
+    raises         ImportError where `compiled` and llvmlite is not installed
+    cost           O(n log n + pairs alive together) without the search
+    """
+    until = monotonic() + seconds
+    whole = sections_of(lives, sizes)
+    enough = max(whole.bound, goal // whole.unit)
+    offsets = best_of_orders(whole, enough)
+
+    # What greedy packs well enough between two steps at which nothing is alive needs no search.
+    hard: list[int] = []
+    for part in whole.components():
+        if max(offsets[b] + whole.size[b] for b in part) > enough:
+            hard.extend(part)
+    if not hard or seconds <= 0 or whole.pairs > PAIRS_SEARCHED:
+        return _packing(whole, offsets, whole.bound)
+
+    found = _Minimum(
+        sections_of([lives[b] for b in hard], [whole.size[b] for b in hard]),
+        [offsets[b] for b in hard],
+        enough,
+        _Clock(until, work, compiled),
+    )
+    found.search()
+    for b, offset in zip(hard, found.offsets, strict=True):
+        offsets[b] = offset
+    return _packing(whole, offsets, max(whole.bound, found.bound), found.clock.work)
+
+
+def _packing(sections: Sections, offsets: list[int], bound: int, work: int = 0) -> Packing:
+    unit = sections.unit
+    return Packing([unit * o for o in offsets], unit * sections.end(offsets), unit * bound, work)
+
+
+class _Clock:
+    """How much work may still be done, and by which kernel."""
+
+    def __init__(self, until: float, limit: int | None, compiled: bool | None):
+        self.until = until
+        self.limit = 1 << 62 if limit is None else limit
+        self.work = 0
+        self.compiles = compiled is not False
+        self.kernel: Kernel = kernel.run
+        self.steps_a_second = 4e6  # until measured
+        if compiled:
+            self._compile()
+
+    @property
+    def is_up(self) -> bool:
+        return monotonic() >= self.until or self.work >= self.limit
+
+    def run(self, x: Search, limit: int) -> int:
+        """The outcome of at most so many steps, and of not more than the time allows."""
+        if self.compiles and self.kernel is kernel.run and self.work >= PYTHON_WORK:
+            self.compiles = native.is_available()
+            if self.compiles:
+                self._compile()
+
+        start = monotonic()
+        x.limit = max(1, min(limit, self.limit - self.work, int((self.until - start) * self.steps_a_second)))
+        outcome = self.kernel(x)
+        self.work += x.work
+        if x.work > 20_000:
+            self.steps_a_second = x.work / max(1e-6, monotonic() - start)
+        return outcome
+
+    def _compile(self) -> None:
+        self.kernel = native.compiled(kernel.run, Search)
+        self.steps_a_second = 1e8
+
+
+class _Minimum:
+    """
+    A problem of which greedy found a packing, `offsets` of `size`, and a search.
+
+    x        what the kernel works on
+    tries    for each capacity tried, what comes next of its portfolio
+    """
+
+    def __init__(self, sections: Sections, offsets: list[int], enough: int, clock: _Clock):
+        self.sections, self.offsets, self.enough, self.clock = sections, offsets, enough, clock
+        self.size = sections.end(offsets)
+        self.bound = sections.bound
+        self.x = new_search(sections)
+        self.orders = list(orders(sections))
+        self.tries: dict[int, Iterator[Try]] = {}
+        self.remembered = 0  # the capacity below which the memo's states failed
+
+    def search(self) -> None:
+        """Until the packing is good enough, or time or work are up."""
+        share = FIRST_WORK * len(self.offsets) * len(self.orders) * kernel.RULES
+        while self.size > max(self.bound, self.enough) and not self.clock.is_up:
+            least = low = capacity = max(self.bound, self.enough)
+            while low < self.size and not self.clock.is_up:
+                outcome = self._below(capacity, share if capacity == least else share // 8)
+                if outcome == kernel.FOUND:
+                    self.offsets = list(self.x.state[: len(self.offsets)])
+                    self.size = self.sections.end(self.offsets)
+                else:
+                    low = capacity + 1
+                    if outcome == kernel.FAILED:
+                        self.bound = low
+                # The last thousandth: rather more work on the bound itself.
+                if self.size - low <= self.size >> 10:
+                    break
+                capacity = (low + self.size) // 2
+            share *= 2
+
+    def _below(self, capacity: int, share: int) -> int:
+        """The outcome of so much work on one capacity, going on where the last such work left off."""
+        x, clock, sections = self.x, self.clock, self.sections
+        if self.remembered != capacity:
+            self.remembered = capacity
+            forget(x)
+        tries = self.tries.setdefault(capacity, self._portfolio(capacity))
+        share += clock.work
+        while clock.work < share and not clock.is_up:
+            x.rule, order, limit = next(tries)
+            reset(x, sections, capacity, order)
+            outcome = clock.run(x, limit)
+            if outcome != kernel.GAVE_UP:
+                return outcome
+        return kernel.GAVE_UP
+
+    def _portfolio(self, capacity: int) -> Iterator[Try]:
+        """For ever: each rule with each order; noisy orders and more work from the second round on."""
+        chance = random.Random(capacity)
+        count = len(self.offsets)
+        limit = FIRST_WORK * count
+        rank_noise = 0.0
+        for spread in cycle((2, 3, 1)):
+            for rule in range(kernel.RULES):
+                for order in self.orders:
+                    yield rule, _shuffled(order, rank_noise, chance) if rank_noise else order, limit
+            limit = int(limit * GROWTH)
+            self.x.weight = [1 + weight // 2 for weight in self.x.weight]  # old failures fade
+            rank_noise = NOISE * count * spread
+
+
+def _shuffled(order: Sequence[int], deviation: float, chance: random.Random) -> list[int]:
+    """An order near `order`: each place is moved by normal noise."""
+    places = [place + chance.gauss(0, deviation) for place in range(len(order))]
+    return [order[place] for place in sorted(range(len(order)), key=places.__getitem__)]
