@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from xdsl.ir import Operation
 
@@ -20,7 +21,7 @@ from ....dialects.ge.contraction import GemmOp, MatMulOp
 from ....dialects.ge.interfaces import View
 from ....dialects.ge.slicing import SliceOp, SplitOp
 from ..fusion import is_constant
-from ..pattern import Pattern, either, op, value
+from ..pattern import Found, Pattern, Why, either, op, value
 from ..rules import Rule
 from .parts import fast_gelu, gelu, sigmoid, silu
 
@@ -30,7 +31,13 @@ Gate = Callable[[Pattern], Pattern]
 def gated(gate: Gate) -> Pattern:
     product = op((MatMulOp, GemmOp), value(), value())
     biased = either(op(AddOp, product, value(is_constant)), product)
-    return op(MulOp, gate(value()), biased)
+    gated_by = value()
+
+    def where(mul: Any, found: Found) -> Why:
+        del mul
+        return "it gates itself" if found(gated_by) is found(biased) else None
+
+    return op(MulOp, gate(gated_by), biased, where=where)
 
 
 def cut(gate: Gate) -> Pattern:
