@@ -2,6 +2,7 @@
 Number problems, cut out of the compiler: integers in, integers out; nothing here knows the IR.
 
     memory   arena.py     lifetimes -> offsets in one arena        check.py   its slow referee     explain.py   its peak
+             packing/     greedy, exact search, GE's allocators    order.py   the order of tasks
     L2       piece.py     tensors, ops, groups of ops
              traffic.py   the traffic model (on footprint.py, one group, and distance.py, between groups)
              tiles.py     the search for groups
@@ -10,7 +11,19 @@ Number problems, cut out of the compiler: integers in, integers out; nothing her
 `check` and `judge` are referees: they share no code with what they judge.
 """
 
-from .arena import Buffer, DoesNotFit, Sharing, align_up, arena_size, lower_bound, plan_offsets, reuse_ratio
+from .arena import (
+    Algorithm,
+    ArenaPlan,
+    Buffer,
+    DoesNotFit,
+    Sharing,
+    align_up,
+    arena_size,
+    lower_bound,
+    plan_arena,
+    plan_offsets,
+    reuse_ratio,
+)
 from .check import Violation, find_violation
 from .explain import Peak, explain_peak
 from .judge import Access, CacheKind, Replayed, judge
@@ -21,6 +34,8 @@ from .traffic import GroupTraffic, Machine, Model, Traffic
 
 __all__ = [
     "Access",
+    "Algorithm",
+    "ArenaPlan",
     "Buffer",
     "CacheKind",
     "DoesNotFit",
@@ -48,6 +63,7 @@ __all__ = [
     "keep_judged",
     "lower_bound",
     "memory_of",
+    "plan_arena",
     "plan_offsets",
     "replay",
     "reuse_ratio",

@@ -11,12 +11,17 @@ offset 0 and takes no room. `check.py` judges a placement without this file, `ex
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from time import monotonic
 from typing import Literal
 
+from .packing import GE_ALIGNMENT, GE_ALLOCATORS, pack, pack_in_order
+
 Sharing = Literal["lifetime", "size", "none"]
+Algorithm = Literal["greedy", "search", "ge-binary-block", "ge-max-block"]
+Packer = Callable[[Sequence[int]], list[int]]
+"""From some of the buffers to offsets, 0 for the others."""
 
 DEFAULT_ALIGNMENT = 64
 
@@ -35,6 +40,24 @@ class Buffer:
             raise ValueError(f"buffer '{self.name}' must live at least one step, got [{self.begin}, {self.end})")
         if self.size < 0:
             raise ValueError(f"buffer '{self.name}' must have a size, got {self.size} bytes")
+
+
+@dataclass(frozen=True)
+class ArenaPlan:
+    """
+    offsets   bytes, a buffer, in the order given
+    size      bytes of the arena
+    bound     bytes that no arena can be smaller than, whatever the options
+    """
+
+    offsets: list[int]
+    size: int
+    bound: int
+
+    @property
+    def proved(self) -> bool:
+        """Whether no arena can be smaller."""
+        return self.size == self.bound
 
 
 class DoesNotFit(ValueError):
@@ -76,11 +99,7 @@ def plan_offsets(
     cost              O(n log n + pairs alive together), n = len(buffers); times log n where the ratio binds
     source            greedy by size, best gap: Pisarchyk and Lee 2020, arXiv:2001.03288
     """
-    if alignment < 1:
-        raise ValueError(f"alignment must be at least 1, got {alignment}")
-    if not 0 <= max_reuse_ratio <= 1:
-        raise ValueError(f"max_reuse_ratio must be in 0..1, got {max_reuse_ratio}")
-
+    _check(alignment, max_reuse_ratio)
     sizes = [align_up(buffer.size, alignment) for buffer in buffers]
     offsets = _limited(buffers, sizes, sharing, max_reuse_ratio)
 
@@ -89,6 +108,58 @@ def plan_offsets(
             if offset + buffer.size > capacity:
                 raise DoesNotFit(buffer, offset + buffer.size, capacity)
     return offsets
+
+
+def plan_arena(
+    buffers: Sequence[Buffer],
+    *,
+    alignment: int = DEFAULT_ALIGNMENT,
+    sharing: Sharing = "lifetime",
+    max_reuse_ratio: float = 1.0,
+    algorithm: Algorithm = "search",
+    seconds: float = 1.0,
+) -> ArenaPlan:
+    """
+    Place buffers in one arena, as `plan_offsets` does, as small as can be found, and say how small it could be.
+
+    algorithm   greedy: the best of a dozen orders; search: and then an exact search for at most `seconds`; ge-..: as GE
+                does it, in blocks of 512 bytes or a multiple of `alignment` if that is more
+    raises      ValueError on an option out of range
+    cost        O(n log n + pairs alive together), n = len(buffers), and the search's seconds
+    """
+    _check(alignment, max_reuse_ratio)
+    block = align_up(GE_ALIGNMENT, alignment) if algorithm in GE_ALLOCATORS else alignment
+    sizes = [align_up(buffer.size, block) for buffer in buffers]
+    until = monotonic() + seconds
+    proved = 0
+
+    def pack_members(members: Sequence[int]) -> list[int]:
+        nonlocal proved
+        lives = [(buffers[i].begin, buffers[i].end) for i in members]
+        wanted = [sizes[i] for i in members]
+        if algorithm in GE_ALLOCATORS:
+            placed = GE_ALLOCATORS[algorithm](lives, wanted)
+        else:
+            packing = pack(lives, wanted, seconds=max(0, until - monotonic()) if algorithm == "search" else 0)
+            placed = packing.offsets
+            if len(members) == count:
+                proved = packing.bound
+        offsets = [0] * len(buffers)
+        for i, offset in zip(members, placed, strict=True):
+            offsets[i] = offset
+        return offsets
+
+    count = sum(size > 0 for size in sizes)
+    offsets = _limited(buffers, sizes, sharing, max_reuse_ratio, pack_members)
+    bound = max(lower_bound(buffers, alignment), proved)
+    return ArenaPlan(offsets, arena_size(buffers, offsets, alignment), bound)
+
+
+def _check(alignment: int, max_reuse_ratio: float) -> None:
+    if alignment < 1:
+        raise ValueError(f"alignment must be at least 1, got {alignment}")
+    if not 0 <= max_reuse_ratio <= 1:
+        raise ValueError(f"max_reuse_ratio must be in 0..1, got {max_reuse_ratio}")
 
 
 def arena_size(buffers: Sequence[Buffer], offsets: Sequence[int], alignment: int = DEFAULT_ALIGNMENT) -> int:
@@ -132,32 +203,47 @@ def _reuse(sizes: Sequence[int], offsets: Sequence[int]) -> float:
     return shared / max(1, sum(sizes))
 
 
-def _limited(buffers: Sequence[Buffer], sizes: list[int], sharing: Sharing, ratio: float) -> list[int]:
-    offsets = _place(buffers, sizes, range(len(buffers)), sharing)
+def _limited(
+    buffers: Sequence[Buffer], sizes: list[int], sharing: Sharing, ratio: float, pack: Packer | None = None
+) -> list[int]:
+    """Offsets by `pack`, greedy where None, of which no larger a share than `ratio` is reused."""
+
+    def greedy(members: Sequence[int]) -> list[int]:
+        order = sorted(members, key=lambda i: (-sizes[i], buffers[i].begin - buffers[i].end, buffers[i].begin))
+        return pack_in_order(lives, sizes, order)
+
+    lives = [(buffer.begin, buffer.end) for buffer in buffers]
+    pack = pack or greedy
+    offsets = _place(sizes, range(len(buffers)), sharing, pack)
     if _reuse(sizes, offsets) <= ratio:
         return offsets
 
     # Whoever lives longest shares least: with addresses of its own it costs the arena least.
     order = sorted(range(len(buffers)), key=lambda i: (buffers[i].begin - buffers[i].end, -sizes[i], i))
 
-    def with_private(count: int) -> list[int]:
-        offsets = _place(buffers, sizes, sorted(order[count:]), sharing)
+    def with_private(count: int, pack: Packer) -> list[int]:
+        offsets = _place(sizes, sorted(order[count:]), sharing, pack)
         top = max((offsets[i] + sizes[i] for i in order[count:]), default=0)
         for i in order[:count]:
             offsets[i] = top
             top += sizes[i]
         return offsets
 
-    count = bisect_left(range(len(order)), True, key=lambda n: _reuse(sizes, with_private(n)) <= ratio)
-    return with_private(count)
+    count = bisect_left(range(len(order)), True, key=lambda n: _reuse(sizes, with_private(n, greedy)) <= ratio)
+    if pack is not greedy:
+        offsets = with_private(count, pack)
+        if _reuse(sizes, offsets) <= ratio:
+            return offsets
+    return with_private(count, greedy)
 
 
-def _place(buffers: Sequence[Buffer], sizes: list[int], members: Sequence[int], sharing: Sharing) -> list[int]:
+def _place(sizes: list[int], members: Sequence[int], sharing: Sharing, pack: Packer) -> list[int]:
     """Offsets of the members; 0 for the others."""
+    members = [i for i in members if sizes[i]]
     if sharing == "lifetime":
-        return _greedy(buffers, sizes, members)
+        return pack(members)
 
-    offsets = [0] * len(buffers)
+    offsets = [0] * len(sizes)
     if sharing == "none":
         top = 0
         for i in members:
@@ -172,50 +258,8 @@ def _place(buffers: Sequence[Buffer], sizes: list[int], members: Sequence[int], 
     base = 0
     for size_class in sorted(classes, reverse=True):
         region = classes[size_class]
-        placed = _greedy(buffers, sizes, region)
+        placed = pack(region)
         for i in region:
             offsets[i] = base + placed[i]
         base = max(offsets[i] + sizes[i] for i in region)
     return offsets
-
-
-def _greedy(buffers: Sequence[Buffer], sizes: list[int], members: Sequence[int]) -> list[int]:
-    """Largest first; each in the smallest gap that holds it, else above all that live with it."""
-    offsets = [0] * len(buffers)
-    order = sorted(
-        (i for i in members if sizes[i]), key=lambda i: (-sizes[i], buffers[i].begin - buffers[i].end, buffers[i].begin)
-    )
-    before = _placed_before(buffers, order)
-    for i in order:
-        offsets[i] = _best_gap(sorted((offsets[j], offsets[j] + sizes[j]) for j in before[i]), sizes[i])
-    return offsets
-
-
-def _placed_before(buffers: Sequence[Buffer], order: Sequence[int]) -> dict[int, list[int]]:
-    """For each buffer, those earlier in `order` that live together with it. A sweep: looks at such pairs alone."""
-    rank = {i: k for k, i in enumerate(order)}
-    before: dict[int, list[int]] = {i: [] for i in order}
-    alive: set[int] = set()
-    ends: list[tuple[int, int]] = []
-    for i in sorted(order, key=lambda i: buffers[i].begin):
-        while ends and ends[0][0] <= buffers[i].begin:
-            alive.remove(heappop(ends)[1])
-        for j in alive:
-            if rank[j] < rank[i]:
-                before[i].append(j)
-            else:
-                before[j].append(i)
-        alive.add(i)
-        heappush(ends, (buffers[i].end, i))
-    return before
-
-
-def _best_gap(taken: list[tuple[int, int]], size: int) -> int:
-    best = top = 0
-    best_room: int | None = None
-    for start, end in taken:
-        room = start - top
-        if room >= size and (best_room is None or room < best_room):
-            best, best_room = top, room
-        top = max(top, end)
-    return best if best_room is not None else top

@@ -64,6 +64,11 @@ def is_available() -> bool:
     return find_spec("llvmlite") is not None
 
 
+def has_compiled() -> bool:
+    """Whether something was compiled in this process, so that starting is paid for."""
+    return compiled.cache_info().currsize > 0
+
+
 @cache
 def compiled(entry: Callable[[X], int], class_: type[X]) -> Callable[[X], int]:
     """

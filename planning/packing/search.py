@@ -133,7 +133,7 @@ class _Clock:
 
     def run(self, x: Search, limit: int) -> int:
         """The outcome of at most so many steps, and of not more than the time allows."""
-        if self.compiles and self.kernel is kernel.run and self.work >= PYTHON_WORK:
+        if self.compiles and self.kernel is kernel.run and (native.has_compiled() or self.work >= PYTHON_WORK):
             self.compiles = native.is_available()
             if self.compiles:
                 self._compile()
