@@ -253,6 +253,9 @@ def bounded_from_both_sides(op: MinOp) -> Operation | None:
     below = _bound(inner)
     if below is None or not has_floats(below[0]) or below[0].type != op.y.type or not can_write(op, ClipOp):
         return None
+    least, most = uniform(below[1]), uniform(split[1])
+    if not least < most or any(v == 0 and np.signbit(v) for v in (least, most)):
+        return None  # where the bounds meet, or are -0, it is told which of two zeros comes out
     low, high = _as_scalar(op, below[1]), _as_scalar(op, split[1])
     return ClipOp(below[0], low, high, result_types=[op.y.type])
 
