@@ -147,7 +147,14 @@ def outputs(op):
     return [[str(o.get_element_type()), o.get_partial_shape().rank.get_length()] for o in op.outputs()]
 
 compiled = openvino.Core().compile_model(sys.argv[1], "CPU")
-print(json.dumps([[kind(op), outputs(op)] for op in compiled.get_runtime_model().get_ops()]))
+found, constant = [], set()
+for op in compiled.get_runtime_model().get_ordered_ops():
+    inputs = [value.get_source_output().get_node().get_friendly_name() for value in op.inputs()]
+    if kind(op) == "Const" or inputs and all(name in constant for name in inputs):
+        constant.add(op.get_friendly_name())  # weights are put in order once
+    else:
+        found.append([kind(op), outputs(op)])
+print(json.dumps(found))
 """
 NO_KERNELS_THERE = (
     "Input",
