@@ -131,14 +131,14 @@ def plan_arena(
     block = align_up(GE_ALIGNMENT, alignment) if algorithm in GE_ALLOCATORS else alignment
     sizes = [align_up(buffer.size, block) for buffer in buffers]
     until = monotonic() + seconds
-    proved = 0
+    proved = taken = 0
 
     def pack_members(members: Sequence[int]) -> list[int]:
-        nonlocal proved
+        nonlocal proved, taken
         lives = [(buffers[i].begin, buffers[i].end) for i in members]
         wanted = [sizes[i] for i in members]
         if algorithm in GE_ALLOCATORS:
-            placed = GE_ALLOCATORS[algorithm](lives, wanted)
+            placed, taken = GE_ALLOCATORS[algorithm](lives, wanted)  # whole blocks, whoever is in the last
         else:
             packing = pack(lives, wanted, seconds=max(0, until - monotonic()) if algorithm == "search" else 0)
             placed = packing.offsets
@@ -152,7 +152,7 @@ def plan_arena(
     count = sum(size > 0 for size in sizes)
     offsets = _limited(buffers, sizes, sharing, max_reuse_ratio, pack_members)
     bound = max(lower_bound(buffers, alignment), proved)
-    return ArenaPlan(offsets, arena_size(buffers, offsets, alignment), bound)
+    return ArenaPlan(offsets, max(taken, arena_size(buffers, offsets, alignment)), bound)
 
 
 def _check(alignment: int, max_reuse_ratio: float) -> None:

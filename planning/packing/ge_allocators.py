@@ -58,7 +58,7 @@ def _hand_out(lives: Sequence[Life], block_sizes: Sequence[int]) -> list[_Block]
     return blocks
 
 
-def _offsets(blocks: Sequence[_Block], count: int) -> list[int]:
+def _lay_out(blocks: Sequence[_Block], count: int) -> tuple[list[int], int]:
     """Blocks that lie in no other one after the other; `blocks` has those before what lies in them."""
     offsets = [0] * count
     top = 0
@@ -70,11 +70,11 @@ def _offsets(blocks: Sequence[_Block], count: int) -> list[int]:
             block.offset += block.inside.offset
         for b in block.members:
             offsets[b] = block.offset
-    return offsets
+    return offsets, top
 
 
-def binary_block(lives: Sequence[Life], sizes: Sequence[int]) -> list[int]:
-    """Offsets, bytes, as the allocator `binary-block` gives them. O(n log n + blocks^2 x lives in them)."""
+def binary_block(lives: Sequence[Life], sizes: Sequence[int]) -> tuple[list[int], int]:
+    """Offsets and all blocks, bytes, as the allocator `binary-block` gives them. O(n log n + blocks^2 x lives in them)."""
     blocks = sorted(_hand_out(lives, sizes), key=lambda block: -block.size)
     for k, block in enumerate(blocks):
         for other in blocks[:k]:
@@ -82,7 +82,7 @@ def binary_block(lives: Sequence[Life], sizes: Sequence[int]) -> list[int]:
                 block.inside, block.offset = other, other.filled
                 other.filled += block.size
                 break
-    return _offsets(blocks, len(sizes))
+    return _lay_out(blocks, len(sizes))
 
 
 def _in_use_together(lives: Sequence[Life], block: _Block, other: _Block) -> bool:
@@ -102,12 +102,12 @@ def _in_use_together(lives: Sequence[Life], block: _Block, other: _Block) -> boo
     return False
 
 
-def max_block(lives: Sequence[Life], sizes: Sequence[int]) -> list[int]:
-    """Offsets, bytes, as the allocator `max-block` gives them. O(n log n)."""
-    return _offsets(_hand_out(lives, [max(sizes)] * len(sizes) if sizes else []), len(sizes))
+def max_block(lives: Sequence[Life], sizes: Sequence[int]) -> tuple[list[int], int]:
+    """Offsets and all blocks, bytes, as the allocator `max-block` gives them. O(n log n)."""
+    return _lay_out(_hand_out(lives, [max(sizes)] * len(sizes) if sizes else []), len(sizes))
 
 
-GE_ALLOCATORS: dict[str, Callable[[Sequence[Life], Sequence[int]], list[int]]] = {
+GE_ALLOCATORS: dict[str, Callable[[Sequence[Life], Sequence[int]], tuple[list[int], int]]] = {
     "ge-binary-block": binary_block,
     "ge-max-block": max_block,
 }

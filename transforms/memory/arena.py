@@ -21,9 +21,8 @@ from xdsl.rewriter import Rewriter
 from ...dialects.ge.constants import MappedOp
 from ...dialects.ge.memory import LaunchOp, SlotOp, arena_alignment
 from ...dialects.ge.types import nbytes
-from ...planning import Buffer, align_up, arena_size, lower_bound, plan_offsets
-from ...planning.arena import Sharing
-from ..report import count
+from ...planning import Algorithm, Buffer, Sharing, align_up, plan_arena
+from ..report import count, missed
 from ..rewriting import is_isolated, sync_type
 
 VIEWS = frozenset(
@@ -123,11 +122,15 @@ class Layout:
     alignment         bytes; of each offset and of the arena's size
     sharing           who may share addresses: planning.plan_offsets
     max_reuse_ratio   likewise
+    algorithm         planning.plan_arena
+    seconds           for the search
     """
 
     alignment: int = 64
     sharing: Sharing = "lifetime"
     max_reuse_ratio: float = 1.0
+    algorithm: Algorithm = "greedy"
+    seconds: float = 1.0
 
 
 def lay_out(function: FuncOp, layout: Layout) -> None:
@@ -135,7 +138,7 @@ def lay_out(function: FuncOp, layout: Layout) -> None:
     Gives each slot of a bufferized function its lifetime and offset, and the arena its size; a slot that no step
     touches goes.
 
-    cost   linear in ops, and planning.plan_offsets
+    cost   linear in ops, and planning.plan_arena
     """
     arena = arena_of(function)
     assert arena is not None
@@ -146,18 +149,25 @@ def lay_out(function: FuncOp, layout: Layout) -> None:
 
     slots = [op for op in block.ops if isinstance(op, SlotOp)]
     buffers = [_buffer(op, *alive[op.buffer]) for op in slots]
-    offsets = plan_offsets(
-        buffers, alignment=layout.alignment, sharing=layout.sharing, max_reuse_ratio=layout.max_reuse_ratio
+    plan = plan_arena(
+        buffers,
+        alignment=layout.alignment,
+        sharing=layout.sharing,
+        max_reuse_ratio=layout.max_reuse_ratio,
+        algorithm=layout.algorithm,
+        seconds=layout.seconds,
     )
-    size, bound = arena_size(buffers, offsets, layout.alignment), lower_bound(buffers, layout.alignment)
-    for op, buffer, offset in zip(slots, buffers, offsets, strict=True):
+    for op, buffer, offset in zip(slots, buffers, plan.offsets, strict=True):
         for name, number in (("offset", offset), ("begin", buffer.begin), ("end", buffer.end)):
             op.properties[name] = _number(number)
-    _resize(function, arena, size, layout.alignment)
-    function.attributes[BOUND] = IntegerAttr(bound, i64)
+    _resize(function, arena, plan.size, layout.alignment)
+    function.attributes[BOUND] = IntegerAttr(plan.bound, i64)
+    if layout.sharing == "lifetime" and not plan.proved:
+        gap = plan.size - plan.bound
+        missed(function, f"takes {plan.size} bytes, {gap} ({gap / plan.bound:.1%}) more than any plan is known to need")
 
-    count("arena bytes", size)
-    count("lower bound bytes", bound)
+    count("arena bytes", plan.size)
+    count("lower bound bytes", plan.bound)
     count("tensor bytes", _tensor_bytes(block, roots, layout.alignment))
 
 

@@ -1,12 +1,12 @@
 """
-Tensors that are not alive together share memory: offsets in one arena, greedy by size.
+Tensors that are not alive together share memory: offsets in one arena, as small as can be found.
 
     %a = ge.slot %arena[0] life [0, 2) ..              %a = ge.slot %arena[0] life [0, 2) ..
     %b = ge.slot %arena[4096] life [1, 3) ..     ->    %b = ge.slot %arena[4096] life [1, 3) ..
     %c = ge.slot %arena[8192] life [2, 4) ..           %c = ge.slot %arena[0] life [2, 4) ..     // where %a was
 
 Needs a bufferized function; plans it anew from who uses what, whatever its slots say. Leaves the smallest arena that
-any plan can have as the function's `ge.arena_bound`.
+any plan can have as the function's `ge.arena_bound`; a remark says by how much the arena is larger.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.ge.errors import UsageError
+from ...planning import Algorithm
 from ..base import GePass
 from ..report import missed
 from ..rewriting import functions
@@ -28,6 +29,9 @@ from .separate import separate
 LEAST_ALIGNMENT = 8
 """Bytes: what the widest element needs."""
 
+SEARCH, LONG_SEARCH = 1.0, 10.0
+"""Seconds that a function's search may take."""
+
 
 @dataclass(frozen=True)
 class MemoryReuse(GePass):
@@ -35,8 +39,10 @@ class MemoryReuse(GePass):
     alignment         bytes, a power of two; of offsets and of the arena's size
     reuse_policy      lifetime: whoever does not live together may share; size: only within one size class
     max_reuse_ratio   largest share of the planned bytes at addresses that another tensor uses too, 0 to 1
-    strategy          conservative: no result lies over an operand; balanced: as ge-bufferize left it; aggressive: and
-                      launches run in another order where that makes the least possible arena smaller
+    strategy          conservative: no result lies over an operand, greedy; balanced: as ge-bufferize left it, greedy
+                      and up to a second of search; aggressive: launches run in another order where that makes the
+                      least possible arena smaller, and up to ten seconds of search
+    algorithm         instead of the strategy's: greedy, search, or, to compare with, what GE does
     """
 
     name = "memory-reuse"
@@ -48,6 +54,7 @@ class MemoryReuse(GePass):
     reuse_policy: Literal["lifetime", "size"] = "lifetime"
     max_reuse_ratio: float = 1.0
     strategy: Literal["conservative", "balanced", "aggressive"] = "balanced"
+    algorithm: Algorithm | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.alignment < LEAST_ALIGNMENT or self.alignment & (self.alignment - 1):
@@ -64,4 +71,9 @@ class MemoryReuse(GePass):
                 separate(function)
             if self.strategy == "aggressive":
                 reorder(function, self.alignment)
-            lay_out(function, Layout(self.alignment, self.reuse_policy, self.max_reuse_ratio))
+            lay_out(function, self._layout())
+
+    def _layout(self) -> Layout:
+        algorithm = self.algorithm or ("greedy" if self.strategy == "conservative" else "search")
+        seconds = LONG_SEARCH if self.strategy == "aggressive" else SEARCH
+        return Layout(self.alignment, self.reuse_policy, self.max_reuse_ratio, algorithm, seconds)
