@@ -1,4 +1,4 @@
-"""What rewrites ask of operands: the numbers of constants, who reads a value, which shapes broadcast."""
+"""What rewrites ask of operands: the numbers of constants, which shapes broadcast, what can be written."""
 
 from __future__ import annotations
 
@@ -62,16 +62,6 @@ def number(value: SSAValue | None) -> float | None:
     return None if found is None else float(found)
 
 
-def is_near(value: SSAValue | None, wanted: float) -> bool:
-    """Whether a constant is `wanted`, give or take how its element type and whoever wrote it rounded."""
-    found = number(value)
-    if found is None:
-        return False
-    assert value is not None
-    narrow = has_floats(value) and uniform(value).dtype.itemsize < 4
-    return abs(found - wanted) <= abs(wanted) * (4e-3 if narrow else 1e-5)
-
-
 def split_constant(op: Operation) -> tuple[SSAValue, SSAValue, int] | None:
     """Of an op of two operands of which one is a constant: the other, the constant, the constant's place."""
     a, b = op.operands
@@ -86,11 +76,6 @@ def adds_no_axis(constant: SSAValue, x: SSAValue) -> bool:
     if len(given) > len(shape):
         return False
     return all(g in (1, d) for g, d in zip(reversed(given), reversed(shape), strict=False))
-
-
-def only_reader(value: SSAValue) -> Operation | None:
-    """The op that reads `value` where no other op does, nor the same one twice."""
-    return value.get_user_of_unique_use()
 
 
 def can_write(op: Operation, *kinds: type[GeOp]) -> bool:
