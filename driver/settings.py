@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FOLD, FUSE, TILE, REUSE = "constant-folding", "op-fusion", "l2-fusion", "memory-reuse"
 PRECISION, TUNE = "precision", "auto-tune"
+RESULT_FILE = "fusion_result.json"
 
 VARIABLES = {
     "GE_OPTIMIZATION_PASSES": "passes on and off: ConstantFoldingPass:1,OpFusionPass:0",
@@ -77,20 +78,25 @@ class Settings:
     switches  passes on and off, by kebab name, over what the level says
     options   of passes, by kebab name, then by option
     sources   what switched each of those passes, for messages
+    asides    what was said that is about nothing here
     """
 
     level: int = DEFAULT_LEVEL
     switches: Mapping[str, bool] = field(default_factory=dict[str, bool])
     options: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, dict[str, object]])
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    asides: tuple[str, ...] = ()
 
     def notes(self, running: Iterable[str]) -> list[str]:
-        """What was set and has no effect, since its pass is not among `running`."""
+        """What was set and has no effect, most often since its pass is not among `running`."""
         names = set(running)
         return [
-            f"{self.sources[name]} has no effect: {name} does not run"
-            for name, options in self.options.items()
-            if options and name not in names and name in self.sources
+            *self.asides,
+            *(
+                f"{self.sources[name]} has no effect: {name} does not run"
+                for name, options in self.options.items()
+                if options and name not in names and name in self.sources
+            ),
         ]
 
 
@@ -110,6 +116,7 @@ class _Collector:
         self.words: dict[str, list[_Word]] = {}
         self.options: dict[str, dict[str, object]] = {}
         self.sources: dict[str, str] = {}
+        self.asides: list[str] = []
 
     def switch(self, name: str, place: Place, on: bool, said_by: str, meant: bool = False) -> None:
         self.words.setdefault(name, []).append(_Word(place, on, said_by, meant))
@@ -168,7 +175,7 @@ def resolve(given: Mapping[str, str], environment: Mapping[str, str], registry: 
         if found.options.get(TILE, {}).keys() == {"target"}:
             found.sources.pop(TILE, None)  # ATC users always name their chip: no note when nothing asks for it
     level = parse_level(given["oo_level"]) if "oo_level" in given else DEFAULT_LEVEL
-    return Settings(level, found.decided(), found.options, found.sources)
+    return Settings(level, found.decided(), found.options, found.sources, tuple(found.asides))
 
 
 def parse_switches(text: str, said_by: str, registry: Registry) -> dict[str, bool]:
@@ -245,10 +252,36 @@ def _fusion(found: _Collector, given: Mapping[str, str], variables: Mapping[str,
             raise UsageError(f"{said_by}: no such file")
         found.option(FUSE, "rules_file", str(path), said_by)
         found.switch(FUSE, Place.LINE_FILE, True, said_by, meant=True)
+    if "fusion_switch_file" in given:
+        _fusion_switches(found, given["fusion_switch_file"], _flag("fusion_switch_file", given))
+    if "export_compile_stat" in given:
+        said_by = _flag("export_compile_stat", given)
+        if _one_of("--export_compile_stat", given["export_compile_stat"], ("0", "1", "2")) != "0":
+            found.option(FUSE, "result_file", RESULT_FILE, said_by)
     if rule := variables.get("GE_FUSION_RULE"):
         levels = {"1": "conservative", "2": "aggressive"}
         word = levels[_one_of("GE_FUSION_RULE", rule, levels)]
         found.option(FUSE, "mode", word, f"GE_FUSION_RULE={rule}", default=rule == "1")
+
+
+def _fusion_switches(found: _Collector, path: str, said_by: str) -> None:
+    """GE's switch file: names of rules are op-fusion's, names of passes are passes; its other names we do not have."""
+    from ..transforms.fusion.catalogue import CATALOGUE
+    from ..transforms.fusion.rules_file import read_rules
+    from ..transforms.fusion.switches import ALL, ge_name, read_switches
+
+    if not Path(path).is_file():
+        raise UsageError(f"{said_by}: no such file")
+    rules_file = found.options.get(FUSE, {}).get("rules_file")
+    rules = [*CATALOGUE, *(read_rules(str(rules_file)) if rules_file else ())]
+    known = {ALL, *(name for rule in rules for name in (rule.name, ge_name(rule.name)))}
+    for name, on in read_switches(path).items():
+        entry = found.registry.find(name)
+        if entry is not None and not entry.hidden:
+            found.switch(entry.name, Place.LINE_FILE, on, said_by)
+        elif name not in known:
+            found.asides.append(f"{said_by}: {name} has no effect: there is no such pass and no such rule")
+    found.option(FUSE, "switch_file", path, said_by)
 
 
 def _memory(found: _Collector, given: Mapping[str, str], variables: Mapping[str, str]) -> None:

@@ -44,6 +44,8 @@ FLAGS = {
     "opt_passes": "passes on and off: ConstantFoldingPass:1,OpFusionPass:0",
     "config": 'a file with {"ge": {"opt_passes": {"ConstantFoldingPass": 1}}}',
     "fusion_rules_file": 'a file with {"rules": [{"pattern": [...], "replacement": "...", "condition": "..."}]}',
+    "fusion_switch_file": 'rules and passes on and off: {"Switch": {"GraphFusion": {"ALL": "off"}}}, or lines Name:off',
+    "export_compile_stat": "1 or 2: fusion_result.json says how often each fusion rule matched; 0 not (default)",
     "memory_config_file": 'a file with {"reuse_policy": "lifetime", "alignment": 32, "max_reuse_ratio": 0.8}',
     "enable_l2_fusion": "1 on, 0 off (default)",
     "l2_fusion_config": 'a file with {"l2_size": 32, "fusion_threshold": 0.8, "blacklist": [...]}; switches it on',

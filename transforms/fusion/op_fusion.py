@@ -19,9 +19,11 @@ Needs nothing. Leaves no match of a rule that holds outside of fusions.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -41,6 +43,10 @@ from .pattern import Pattern
 from .rules import Facts, Form, Rule
 from .rules_file import read_rules
 from .search import Miss, Search
+from .switches import ge_name, is_on, read_switches
+
+Times: TypeAlias = dict[str, list[int]]
+"""By rule: how often it matched, and how often a fusion came of it."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,8 @@ class OpFusion(GePass):
     """
     rules_file   JSON (rules_file.py)
     mode         what may be fused; see above
+    switch_file  which rules are off (switches.py)
+    result_file  where it is written how often each rule matched and fused, as GE does in fusion_result.json
     """
 
     name = "op-fusion"
@@ -57,12 +65,19 @@ class OpFusion(GePass):
 
     rules_file: str | None = None
     mode: Literal["conservative", "aggressive"] = "conservative"
+    switch_file: str | None = None
+    result_file: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules = [*(read_rules(self.rules_file) if self.rules_file is not None else ()), *CATALOGUE]
+        switches = read_switches(self.switch_file) if self.switch_file is not None else {}
+        rules = [rule for rule in rules if is_on(rule.name, switches)]
+        times: Times = {}
         for function in functions(op):
             for block in _open_blocks(function):
-                fuse_in(block, rules, share=self.mode == "aggressive")
+                fuse_in(block, rules, share=self.mode == "aggressive", times=times)
+        if self.result_file is not None:
+            write_result(self.result_file, times)
 
 
 def _open_blocks(op: Operation) -> Iterator[Block]:
@@ -75,25 +90,38 @@ def _open_blocks(op: Operation) -> Iterator[Block]:
             yield block
 
 
-def fuse_in(block: Block, rules: Sequence[Rule], share: bool = False) -> None:
+def fuse_in(block: Block, rules: Sequence[Rule], share: bool = False, times: Times | None = None) -> None:
     """
     Fuses what `rules` match among the ops of a block, the first rule first; see the module's docstring.
 
     share      whether a value in the middle may have other readers
+    times      where matches and fusions are counted
     cost       O(ops x steps of rules)
     """
-    fuser = Fuser(block, share)
+    fuser = Fuser(block, share, {} if times is None else times)
     for rule in rules:
         for form in rule.forms:
             fuser.fuse_all(rule, form)
     fuser.tell_misses()
 
 
+def write_result(path: str, times: Times) -> None:
+    """fusion_result.json; rules that matched nothing are not in it. Raises OSError."""
+    ours = {rule.name: ge_name(rule.name) for rule in CATALOGUE}
+    found = {
+        ours.get(name, name): {"match_times": matched, "effect_times": effective}
+        for name, (matched, effective) in times.items()
+        if matched
+    }
+    content = {"session_and_graph_id_0_0": {"graph_fusion": found, "ub_fusion": {}}}
+    Path(path).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
 class Fuser:
     """Where the ops of a block stood, by class and in order, while they become fusions."""
 
-    def __init__(self, block: Block, share: bool) -> None:
-        self.block, self.share = block, share
+    def __init__(self, block: Block, share: bool, times: Times) -> None:
+        self.block, self.share, self.times = block, share, times
         self.order = {op: k for k, op in enumerate(block.ops)}
         self.by_class: dict[type[Operation], list[Operation]] = {}
         for op in self.order:
@@ -143,6 +171,8 @@ class Fuser:
         return set(ops)
 
     def _attempt(self, rule: Rule, root: Operation, match: Callable[[], set[Operation]]) -> None:
+        times = self.times.setdefault(rule.name, [0, 0])
+        times[0] += 1
         try:
             ops = match()
             for share in (True, False) if self.share else (False,):
@@ -157,6 +187,7 @@ class Fuser:
         """Fuses the ops of a match, where there are enough of them; says whether it did, or raises why not."""
         grows = rule.after is not None or rule.before is not None
         if sum(not (grows and isinstance(op, View)) for op in ops) < rule.least:
+            self.times[rule.name][0] -= 1
             self._tell_alone(rule, ops)
             return True
         if rule.condition is not None and not rule.condition.holds(Facts(ops)):
@@ -169,6 +200,7 @@ class Fuser:
             return False
         if rule.plain:
             self.plain.add(fusion)
+        self.times[rule.name][1] += 1
         count("fusions")
         count("ops fused", len(ops))
         return True
