@@ -3,7 +3,8 @@ Constants in another float type.
 
 A finite number beyond the new type's range becomes the largest that it has: made an infinity it would mean another
 thing (0 * inf is no number, and so is the softmax of a row that is -inf throughout). An infinity stays one: every float
-type has it, and where a mask is -inf the ops around it took it as such before. Of a constant that is one number
+type has it, and where a mask is -inf the ops around it took it as such before. (A row of attention that is masked
+throughout has no meaning: it is uniform in f32, and near that in f16.) Of a constant that is one number
 throughout, what would vanish becomes the smallest that there is: such a number guards a division or a logarithm.
 """
 

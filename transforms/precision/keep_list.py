@@ -51,6 +51,11 @@ class KeepList:
             return self.nodes[name]
         return self.types.get(type_of(op)) if self.types else None
 
+    def unmatched(self, ops: Iterable[Operation]) -> list[str]:
+        """Names of nodes that none of `ops` has: mistyped, or gone with what was simplified."""
+        found = {node_name(op) for op in ops} if self.nodes else set[str | None]()
+        return [name for name in self.nodes if name not in found]
+
     def keep(self, nodes: Iterable[str], types: Iterable[str]) -> None:
         """Adds what stays as it is. Raises UsageError for a type that there is not."""
         self.nodes.update((name, False) for name in nodes)

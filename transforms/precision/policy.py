@@ -41,6 +41,7 @@ BETWEEN = "reads only what stays"
 BEYOND = "a constant beyond the range"
 VECTOR = "no contraction"
 READERS = "its readers stay"
+ORIGIN = "not named"
 
 
 class Mode(Enum):
@@ -152,7 +153,7 @@ class _Decider:
         if listed is not None:
             self._set(op, listed, LISTED)
         elif policy.mode is Mode.NONE:
-            self._set(op, False)
+            self._set(op, False, ORIGIN)
         elif isinstance(op, CastOp | ConstantOfShapeOp):
             self._set(op, None)
         elif moves(op):

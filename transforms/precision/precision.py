@@ -21,12 +21,14 @@ run: decomposed, they are many ops that overflow. Leaves one cast a value at mos
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
 
+from ...dialects.ge.data import weight_files
 from ...dialects.ge.types import element_of
 from ..base import GePass
 from ..opset import opset_of
@@ -82,20 +84,52 @@ class Precision(GePass):
     interface: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        listed = self.listed()
+        for name in listed.unmatched(op.walk()):
+            count("names in lists that no node has")
+            missed(op, f'has no node "{name}": it is mistyped, or an earlier pass left nothing of it')
+        policy = self.policy(op, listed)
+        lower(op, policy, Converter(op, policy.target))
+
+    def listed(self) -> KeepList:
+        """Raises UsageError for a file or a type that means nothing."""
         listed = read_keep_list(self.ops_file) if self.ops_file is not None else KeepList()
         listed.keep(self.keep_nodes, self.keep_types)
-        policy = self._policy(op, listed)
-        converter = Converter(op, policy.target)
-        for function in functions(op):
-            decisions = decide(function, policy, converter)
-            Retyper(function, policy, decisions, converter).run()
-            for kept, reason in decisions.reasons.items():
-                if reason:
-                    count(f"ops kept: {reason}")
-                    missed(kept, f"is not converted: {reason}")
+        return listed
 
-    def _policy(self, module: ModuleOp, listed: KeepList) -> Policy:
+    def policy(self, module: ModuleOp, listed: KeepList) -> Policy:
         wide = self.mode == "force_fp32"
         sources = frozenset([f16, bf16] if wide else [f32])
         target = element_of(f32 if wide else f16)
         return Policy(MODES[self.mode], sources, target, opset_of(module), listed, self.interface)
+
+
+def lower(module: ModuleOp, policy: Policy, converter: Converter) -> None:
+    """cost       linear in ops and in the bytes of constants"""
+    for function in functions(module):
+        decisions = decide(function, policy, converter)
+        Retyper(function, policy, decisions, converter).run()
+        for kept, reason in decisions.reasons.items():
+            count(f"ops kept: {reason}")
+            missed(kept, f"is not converted: {reason}")
+
+
+class Lowering:
+    """What `one` makes of a module with several lists; constants are converted once for all of them."""
+
+    def __init__(self, one: Precision, module: ModuleOp) -> None:
+        self._one, self._module = one, module
+        self._listed = one.listed()
+        self._converter = Converter(module, one.policy(module, self._listed).target)
+
+    def lowered(self, keep_nodes: Iterable[str]) -> ModuleOp:
+        """A copy of the module with the pass run on it, these nodes kept besides what `one` keeps."""
+        listed = KeepList(dict(self._listed.nodes), dict(self._listed.types))
+        listed.keep(keep_nodes, ())
+        lower(copy := self._module.clone(), self._one.policy(self._module, listed), self._converter)
+        # Converted data is in a file that the converter's module names.
+        first, names = copy.body.block.first_op, {str(op.properties["sym_name"]) for op in weight_files(copy)}
+        for op in list(weight_files(self._module)):
+            if str(op.properties["sym_name"]) not in names and first is not None:
+                copy.body.block.insert_op_before(op.clone(), first)
+        return copy
