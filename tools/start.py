@@ -28,6 +28,10 @@ def ge_run() -> NoReturn:
     _run("ge_run")
 
 
+def ge_reduce() -> NoReturn:
+    _run("ge_reduce")
+
+
 def _run(tool: str) -> NoReturn:
     gc.disable()
     main = importlib.import_module(f".{tool}", __package__).main
