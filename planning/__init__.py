@@ -2,7 +2,7 @@
 Number problems, cut out of the compiler: integers in, integers out; nothing here knows the IR.
 
     memory   arena.py     lifetimes -> offsets in one arena        check.py   its slow referee     explain.py   its peak
-             packing/     greedy, exact search, GE's allocators    order.py   the order of tasks
+             packing/     greedy, exact search, GE's allocators    order.py, beam.py   the order of tasks
     L2       piece.py     tensors, ops, groups of ops
              traffic.py   the traffic model (on footprint.py, one group, and distance.py, between groups)
              tiles.py     the search for groups
@@ -24,6 +24,7 @@ from .arena import (
     plan_offsets,
     reuse_ratio,
 )
+from .beam import Order, best_order
 from .check import Violation, find_violation
 from .explain import Peak, explain_peak
 from .judge import Access, CacheKind, Replayed, judge
@@ -45,6 +46,7 @@ __all__ = [
     "Memory",
     "Model",
     "Op",
+    "Order",
     "Peak",
     "Piece",
     "Plan",
@@ -57,6 +59,7 @@ __all__ = [
     "align_up",
     "arena_size",
     "balanced",
+    "best_order",
     "explain_peak",
     "find_violation",
     "judge",

@@ -55,6 +55,7 @@ _PASSES = {
     "inline-fusion": "fusion.inline_fusion:InlineFusion",
     "l2-fusion": "l2.l2_fusion:L2Fusion",
     "ge-bufferize": "memory.ge_bufferize:GeBufferize",
+    "memory-order": "memory.memory_order:MemoryOrder",
     "memory-reuse": "memory.memory_reuse:MemoryReuse",
 }
 

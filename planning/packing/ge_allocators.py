@@ -74,7 +74,7 @@ def _lay_out(blocks: Sequence[_Block], count: int) -> tuple[list[int], int]:
 
 
 def binary_block(lives: Sequence[Life], sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Offsets and all blocks, bytes, as the allocator `binary-block` gives them. O(n log n + blocks^2 x lives in them)."""
+    """Offsets and all blocks, bytes, as the allocator `binary-block` gives them. O(blocks^2 x lives in them)."""
     blocks = sorted(_hand_out(lives, sizes), key=lambda block: -block.size)
     for k, block in enumerate(blocks):
         for other in blocks[:k]:

@@ -14,17 +14,17 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.ge.interfaces import is_pure
 from ...dialects.ge.memory import LaunchOp, SlotOp
 from ...dialects.ge.types import nbytes
-from ...planning import Buffer, lower_bound
-from ...planning.order import order_greedily
+from ...planning import Buffer, align_up, best_order, lower_bound
 from ..report import count, missed
 from .arena import Roots, is_step, lives, steps_in, touched
 
 
-def reorder(function: FuncOp, alignment: int) -> None:
+def reorder(function: FuncOp, alignment: int) -> bool:
     """
-    Takes the greedy order where the lower bound of its arena is smaller than that of the order that stands there.
+    Takes the best order found where the lower bound of its arena is smaller than that of the order that stands there;
+    whether it did. Lifetimes and offsets of the slots are then to be planned anew.
 
-    cost   O(n log n), n = steps and what they touch
+    cost   planning.best_order
     """
     block = function.body.block
     roots, steps = Roots(block), list(steps_in(block))
@@ -33,18 +33,22 @@ def reorder(function: FuncOp, alignment: int) -> None:
         if isinstance(op, SlotOp):
             slots[op.buffer] = len(slots)
     touches = [list(dict.fromkeys(slots[r] for v in touched(op) if (r := roots.of(v)) in slots)) for op in steps]
-    order = order_greedily(touches, _before(steps, roots), [nbytes(v.type) for v in slots])
-    new = [steps[k] for k in order]
+    found = best_order(touches, _before(steps, roots), [align_up(nbytes(v.type), alignment) for v in slots])
+    new = [steps[k] for k in found.tasks]
 
     def bound(ops: Sequence[Operation]) -> int:
         alive = lives(ops, roots)
         return lower_bound([Buffer(*alive[v], nbytes(v.type)) for v in slots if v in alive], alignment)
 
-    if bound(new) < bound(steps):
-        _arrange(block, new)
-        count("reordered", sum(op is not old for op, old in zip(new, steps, strict=True)))
-    else:
-        missed(function, "keeps its order: the greedy one needs no smaller arena")
+    gained = bound(steps) - bound(new)
+    if gained <= 0:
+        known = "no order needs" if found.proved else "none was found that needs"
+        missed(function, f"keeps its order: {known} a smaller arena")
+        return False
+    _arrange(block, new)
+    count("reordered", sum(op is not old for op, old in zip(new, steps, strict=True)))
+    count("bytes saved by order", gained)
+    return True
 
 
 def _before(steps: Sequence[Operation], roots: Roots) -> list[list[int]]:
