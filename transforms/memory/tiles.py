@@ -207,7 +207,7 @@ class Loops:
         homes = {v: self.place(v) for v in given}
         # Whatever stands outside of the loops is made before them.
         outer = {v: self.buffer(v) for op in group.members() for v in op.operands if self._is_outer(v)}
-        slots = {
+        slots: dict[SSAValue, SSAValue] = {
             v: self.scratch(_memref(v, group.rows[v]), v.name_hint)
             for op in group.members()
             for v in op.results
