@@ -47,6 +47,14 @@ class ModuleParser(Parser):
         super().__init__(context, source, name)
         self._types: dict[str, TypeAttribute] = {}
 
+    def _parse_attribute_entry(self) -> tuple[str, Attribute]:
+        # xDSL lexes a literal with escapes beyond ASCII as bytes, and knows no such name.
+        name = self.parse_optional_bytes_literal()
+        if name is None:
+            return super()._parse_attribute_entry()
+        self.parse_punctuation("=")
+        return name.decode("utf-8", "replace"), self.parse_attribute()
+
     def parse_optional_type(self) -> TypeAttribute | None:
         text = _PLAIN_TYPE.match(self.lexer.input.content, self.pos)
         if text is None:

@@ -33,7 +33,7 @@ def test_any_text_comes_back(node: str, output: str, element: str):
 
 def test_names_of_arguments_and_what_is_inside_dictionaries():
     text = round_trip("""
-    module attributes {onnx.metadata = {author = "\\C3\\A4", list = ["\\C3\\B6", "o"]}} {
+    module attributes {onnx.metadata = {author = "\\C3\\A4", "gr\\C3\\B6\\C3\\9Fe" = "1", list = ["\\C3\\B6", "o"]}} {
       func.func @main(%x: tensor<?xf32> {onnx.name = "\\C3\\BC", ge.dims = ["b\\C3\\A4tch"]}) -> tensor<?xf32> {
         func.return %x : tensor<?xf32>
       }
