@@ -28,7 +28,7 @@ from ..rewriting import functions
 class Prune(GePass):
     name = "prune"
     ge_name = "PrunePass"
-    aliases = ("DeadCodeEliminationPass",)
+    aliases = ("DeadCodeEliminationPass", "UnusedConstPass", "UnusedArgsCleanPass")
     level = 1
     summary = "Drops what no output of the graph depends on"
 
@@ -99,5 +99,3 @@ def _rebuilt(fusion: FusionOp, ins: list[SSAValue], outs: list[SSAValue]) -> Fus
     assert block is not None
     block.insert_op_before(new, fusion)
     return new
-
-
