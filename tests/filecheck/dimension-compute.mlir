@@ -70,3 +70,16 @@ func.func @left_alone(%x: tensor<?x4xf32>) -> (tensor<2xi64>, tensor<1xf32>, ten
   %o = ge.opaque "Print" domain "acme" version 1 (%t) : (tensor<1xi64>) -> (tensor<2xi64>)
   func.return %s, %f, %o : tensor<2xi64>, tensor<1xf32>, tensor<2xi64>
 }
+
+// What the type of a branch's result says is known although neither branch says it.
+// CHECK-LABEL: @the_type_says_it
+func.func @the_type_says_it(%c: tensor<i1>, %x: tensor<?xf32> {ge.dims = ["N"]}) -> tensor<1xi64> {
+  // CHECK: ge.constant dense<4>
+  %0 = ge.if %c : tensor<i1> -> (tensor<4xf32>) {
+    ge.yield %x : tensor<?xf32>
+  } else {
+    ge.yield %x : tensor<?xf32>
+  }
+  %s = ge.shape %0 : tensor<4xf32> -> tensor<1xi64>
+  func.return %s : tensor<1xi64>
+}

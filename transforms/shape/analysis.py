@@ -149,7 +149,8 @@ class Dims:
                 own = info_of_type(value.type).dims
                 if len(own) == given[0].rank:
                     dims = [d[0] if all(x == d[0] for x in d) else o for o, *d in zip(own, *shared, strict=True)]
-                    self._known[value] = Info(given[0].element, tuple(dims), given[0].data if len(given) == 1 else None)
+                    info = Info(given[0].element, tuple(dims), given[0].data if len(given) == 1 else None)
+                    self._known[value] = _meet(info, value.type)
 
 
 def _constant(op: ConstantOp) -> Info:
