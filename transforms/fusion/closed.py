@@ -17,6 +17,8 @@ from xdsl.traits import ConstantLike
 
 from ...dialects.ge.errors import node_name
 from ...dialects.ge.interfaces import is_pure
+from ...dialects.ge.quantization import DequantizeLinearOp
+from .fusion import is_constant
 
 Admits: TypeAlias = Callable[[Operation, Operation], bool]
 """Whether an op may join those that a rule has found, the last of which is the second one."""
@@ -77,11 +79,13 @@ class Grower:
                     continue
                 break
             inside.add(op)
+            self._push(todo, seen, op)
             open_.update(op.results)
             open_ = {value for value in open_ if not self._read_inside(value, inside)}
+            if isinstance(op, DequantizeLinearOp):
+                continue  # a set ends in integers, not in the floats that somebody else makes of them
             if share or (len(open_) == 1 and next(iter(open_)) in op.results):
                 closed = set(inside)
-            self._push(todo, seen, op)
         return closed
 
     def before(self, ops: Collection[Operation], root: Operation, admits: Admits) -> set[Operation]:
@@ -110,8 +114,8 @@ class Grower:
                     heapq.heappush(todo, (self.order[reader], reader))
 
     def _is_there(self, op: Operation, inside: set[Operation], root: Operation) -> bool:
-        """Whether all that `op` reads is in the set or stands before its root: no way back into the set."""
-        return all(v.owner in inside or self._place(v.owner) < self._place(root) for v in op.operands)
+        """Whether all that `op` reads is in the set, constant, or stands before its root: no way back into the set."""
+        return all(v.owner in inside or is_constant(v) or self._place(v.owner) < self._place(root) for v in op.operands)
 
     def _joins(self, op: Operation) -> bool:
         """Whether an op is in the block, pure, simple and no constant."""

@@ -11,7 +11,7 @@ Rules from a file come first, in the file's order, then ours (catalogue/). Where
 the most ops. An op is in one fusion at most; what is in a body already is left alone.
 
     conservative    a value in the middle is read by nothing else and is no result of the function
-    aggressive      it may be: it becomes one more result of the fusion
+    aggressive      it may be: it becomes one more result of the fusion, or what is cheap is made again
 
 Needs nothing. Leaves no match of a rule that holds outside of fusions.
 """
@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
 
+from ...dialects.ge.core import OUTPUTS
 from ...dialects.ge.interfaces import View, is_pure
 from ..base import GePass
 from ..report import count, missed
@@ -193,6 +194,7 @@ class Fuser:
         if rule.condition is not None and not rule.condition.holds(Facts(ops)):
             raise Near(f"the condition {rule.condition.text} does not hold")
         try:
+            ops = self._with_copies(rule, ops)
             fusion = fuse(ops, rule.label_of(ops))
         except CannotFuse:
             if last_try:
@@ -225,3 +227,21 @@ class Fuser:
             if rule.before is not None:
                 ops = self.grower.before(ops, root, rule.before)
         return sorted(ops, key=self.order.__getitem__)
+
+    def _with_copies(self, rule: Rule, ops: Sequence[Operation]) -> list[Operation]:
+        """The ops with copies of what others read too, where that may be made again."""
+        copies: dict[Operation, Operation] = {}
+        inside = set(ops)
+        for op in ops if self.share and rule.again is not None else ():
+            for k, value in enumerate(op.operands):
+                source = value.owner
+                if not isinstance(source, Operation) or source in inside or source.parent is not self.block:
+                    continue
+                if rule.again is not None and rule.again(source, ops[-1]):
+                    if source not in copies:
+                        copies[source] = source.clone()
+                        copies[source].attributes.pop(OUTPUTS, None)
+                        self.order[copies[source]] = self.order[source]
+                        self.block.insert_op_before(copies[source], op)
+                    op.operands[k] = copies[source].results[source.results.index(value)]
+        return sorted([*ops, *copies.values()], key=self.order.__getitem__)

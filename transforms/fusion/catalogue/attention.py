@@ -20,10 +20,12 @@ from xdsl.ir import Operation
 from ....dialects.ge.arithmetic import AddOp, DivOp, MaxOp, MinOp, MulOp, SubOp
 from ....dialects.ge.comparison import WhereOp
 from ....dialects.ge.contraction import MatMulOp
+from ....dialects.ge.einsum import EinsumOp
 from ....dialects.ge.elementwise import Pointwise
 from ....dialects.ge.gather import GatherOp
 from ....dialects.ge.interfaces import Movement, View
 from ....dialects.ge.math import IsNaNOp
+from ....dialects.ge.movement import ReshapeOp
 from ....dialects.ge.trigonometry import TanhOp
 from ....dialects.ge.types import shape_of
 from ..fusion import is_constant
@@ -43,7 +45,7 @@ def _keeps_shape(scores: Pattern) -> Any:
 
 
 def _masked(scores: Pattern) -> Pattern:
-    """One step on scores: a scale, a mask added or chosen by, a cap."""
+    """One step on scores: a scale, a mask added or chosen by, a cap, another shape for windows of one mask each."""
     keeps = _keeps_shape(scores)
     return either(
         op((AddOp, MulOp), scores, value(), where=keeps),
@@ -51,7 +53,7 @@ def _masked(scores: Pattern) -> Pattern:
         op(WhereOp, value(), scores, value(), where=keeps),
         op(WhereOp, value(), value(), scores, where=keeps),
         op((MaxOp, MinOp), scores, value(), where=keeps),
-        op(TanhOp, scores),
+        op((TanhOp, ReshapeOp), scores),
     )
 
 
@@ -67,16 +69,14 @@ def _cleared(weights: Pattern) -> Pattern:
 
 
 def attention() -> Pattern:
-    scores = op(MatMulOp, value(), value(), where=_of_two_values)
+    scores = op((MatMulOp, EinsumOp), value(), value(), where=_of_two_values)
     weights = softmax(many(_masked, scores, MASKS))
-    return op(MatMulOp, many(_cleared, weights, 2), value(), where=_of_two_values)
+    return op((MatMulOp, EinsumOp), many(_cleared, weights, 2), value(), where=_of_two_values)
 
 
 def _of_two_values(matmul: Any, found: Found) -> Why:
     del found
-    if is_constant(matmul.a) or is_constant(matmul.b):
-        return "one of what is multiplied is a weight"
-    return None
+    return "one of what is multiplied is a weight" if any(map(is_constant, matmul.operands)) else None
 
 
 def comes_before(one: Operation, root: Operation) -> bool:

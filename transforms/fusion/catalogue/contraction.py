@@ -4,16 +4,18 @@ A convolution or a product, with what is computed from its result element by ele
     convolution   [Pad] Conv, ConvTranspose, ConvInteger ... + biases, scales, activations of any kind, a residual
     product       MatMul, Gemm, Einsum + biases, activations, a residual, and a normalisation of its rows
 
-What comes after has the result's shape; a normalisation goes over the last axis, of which a product makes whole rows.
-Of several products that are added, the last one takes the sum.
+What comes after has the result's shape, or one of as many rows; a normalisation goes over the last axis, of which a
+product makes whole rows. Of several products that are added, the last one takes the sum.
 """
 
 from __future__ import annotations
 
+import math
+
 from xdsl.ir import Operation
 
 from ....dialects.ge.elementwise import Pointwise
-from ....dialects.ge.interfaces import Contraction
+from ....dialects.ge.interfaces import Contraction, View
 from ....dialects.ge.normalization import LayerNormalizationOp, RMSNormalizationOp
 from ....dialects.ge.reduction import ReduceMeanOp
 from ....dialects.ge.slicing import PadOp
@@ -50,20 +52,36 @@ def same_shape(one: Operation, root: Operation) -> bool:
     return isinstance(one, Pointwise) and shape_of(one.results[0].type) == shape_of(root.results[0].type)
 
 
-def on_rows(one: Operation, root: Operation) -> bool:
-    """`same_shape`, or a piece of a normalisation of the last axis."""
-    shape = shape_of(root.results[0].type)
+def same_rows(one: Operation, root: Operation) -> bool:
+    """`same_shape`, where rows may be counted otherwise: what is between two reshapes around a product of matrices."""
     if same_shape(one, root):
+        return True
+    shape, wanted = shape_of(one.results[0].type), shape_of(root.results[0].type)
+    return isinstance(one, Pointwise | View) and _as_many(shape, wanted)
+
+
+def _as_many(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether two shapes are the same, or known to have as many rows of the same length."""
+    if shape == wanted:
+        return True
+    return min(shape, default=0) > 0 and math.prod(shape) == math.prod(wanted) and shape[-1:] == wanted[-1:]
+
+
+def on_rows(one: Operation, root: Operation) -> bool:
+    """`same_rows`, or a piece of a normalisation of the last axis."""
+    shape = shape_of(root.results[0].type)
+    if same_rows(one, root):
         return True
     if not shape or not 0 < shape[-1] <= ROW:
         return False
     if isinstance(one, LayerNormalizationOp | RMSNormalizationOp):
         given = shape_of(one.x.type)
-        return given == shape and one.axis % len(given) == len(given) - 1
-    row = (*shape[:-1], 1)
+        return _as_many(given, shape) and one.axis % len(given) == len(given) - 1
     if isinstance(one, ReduceMeanOp):
-        return goes_over_last(one) and shape_of(one.reduced.type) == row and shape_of(one.data.type) == shape
-    return isinstance(one, Pointwise) and shape_of(one.results[0].type) == row
+        given = shape_of(one.data.type)
+        return goes_over_last(one) and _as_many(given, shape) and shape_of(one.reduced.type) == (*given[:-1], 1)
+    row = shape_of(one.results[0].type)
+    return isinstance(one, Pointwise) and row[-1:] == (1,) and _as_many((*row[:-1], shape[-1]), shape)
 
 
 def pads(one: Operation, root: Operation) -> bool:

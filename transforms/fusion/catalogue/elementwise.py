@@ -4,6 +4,7 @@ What no other family takes: reductions with what comes before and after them, ch
     reduction     [elementwise ...] ReduceMean, ReduceSum, GlobalAveragePool ... [elementwise ...]
     elementwise   one or more elementwise ops on floats, and what moves their operands or results about and is read by
                   them alone: cuts, joins, transposes
+    movement      several of these
 
 Arithmetic on shapes is none: its results are whole numbers.
 """
@@ -14,6 +15,8 @@ from xdsl.ir import Operation
 
 from ....dialects.ge.elementwise import Pointwise
 from ....dialects.ge.interfaces import Movement, Reduction, View
+from ....dialects.ge.movement import TransposeOp
+from ....dialects.ge.slicing import ConcatOp, ExpandOp, PadOp, SliceOp, TileOp
 from ....dialects.ge.types import shape_of
 from ...operands import has_floats
 from ..pattern import Found, Pattern, Why, op
@@ -28,6 +31,10 @@ def reduction() -> Pattern:
 
 def elementwise() -> Pattern:
     return op(Pointwise, where=_floats)
+
+
+def movement() -> Pattern:
+    return op((TransposeOp, ConcatOp, SliceOp, PadOp, ExpandOp, TileOp), where=_floats)
 
 
 def _floats(one: Operation, found: Found) -> Why:
@@ -49,4 +56,5 @@ def moved(one: Operation, root: Operation) -> bool:
 RULES = (
     Rule("reduction", (reduction(),), label, after=same_shape, before=on_elements),
     Rule("elementwise", (elementwise(),), label, after=moved, before=moved, plain=True),
+    Rule("movement", (movement(),), label, after=moved, before=moved, plain=True),
 )

@@ -3,11 +3,13 @@ Quantised ops as exporters write them: in floats, between what makes floats of i
 
     %y = ge.quantize_linear (ge.relu (ge.conv (ge.dequantize_linear %x ..), (ge.dequantize_linear %w ..)))
 
-The whole is one op; its body says how it rounds. Of a value that several ops read as floats each takes the floats in
-only where it is alone to read them.
+The whole is one op, with the sums of residuals between further integers; its body says how it rounds. Where several
+ops read the same integers as floats, these are made once for all; in aggressive mode, again in each.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
@@ -21,7 +23,7 @@ from ....dialects.ge.types import shape_of
 from ..pattern import Found, Kind, Pattern, Why, op
 from ..rules import Rule
 from .contraction import same_shape
-from .parts import label
+from .parts import parts_of
 
 POOLS = (AveragePoolOp, MaxPoolOp, Reduction, ConcatOp)
 
@@ -37,8 +39,8 @@ def _reads_integers(one: Operation, found: Found) -> Why:
 
 
 def comes_after(one: Operation, root: Operation) -> bool:
-    """What has the result's shape, up to the integers."""
-    if isinstance(one, QuantizeLinearOp):
+    """What has the result's shape, by way of integers too."""
+    if isinstance(one, QuantizeLinearOp | DequantizeLinearOp):
         return shape_of(one.results[0].type) == shape_of(root.results[0].type)
     return same_shape(one, root)
 
@@ -48,8 +50,24 @@ def comes_before(one: Operation, root: Operation) -> bool:
     return isinstance(one, DequantizeLinearOp | View | TransposeOp)
 
 
+def label(ops: Sequence[Operation]) -> str:
+    """What is computed in floats."""
+    edges = ("DequantizeLinear", "QuantizeLinear")
+    return "Quantized" + "".join(name for name, _ in parts_of(ops) if name not in edges)
+
+
+def made_again(one: Operation, root: Operation) -> bool:
+    del root
+    return isinstance(one, DequantizeLinearOp)
+
+
+def _rule(name: str, *kinds: Kind) -> Rule:
+    form = of_integers(*kinds)
+    return Rule(name, (form,), label, after=comes_after, before=comes_before, again=made_again)
+
+
 RULES = (
-    Rule("quantised product", (of_integers(Contraction),), label, after=comes_after, before=comes_before),
-    Rule("quantised sum", (of_integers(AddOp, MulOp),), label, after=comes_after, before=comes_before),
-    Rule("quantised pooling", (of_integers(*POOLS),), label, after=comes_after, before=comes_before),
+    _rule("quantised product", Contraction),
+    _rule("quantised sum", AddOp, MulOp),
+    _rule("quantised pooling", *POOLS),
 )
