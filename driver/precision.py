@@ -13,10 +13,12 @@ from __future__ import annotations
 import csv
 import dataclasses
 import math
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -74,21 +76,29 @@ class Goal:
         return worst
 
 
-def parse_goal(text: str) -> Goal:
-    """`auto`, `auto,atol=1e-2`, `auto,rtol=5e-3,trials=8`. Raises UsageError."""
+def parse_goal(text: str) -> tuple[Goal, Path | None]:
+    """
+    `auto`, `auto,atol=1e-2`, `auto,rtol=5e-3,trials=8,file=keep.ini`: the goal, and where the list is to be written.
+
+    raises  UsageError
+    """
     first, *rest = (part.strip() for part in text.split(","))
+    file: Path | None = None
     values: dict[str, float] = {}
-    for part in rest:
-        name, _, number = part.partition("=")
+    for name, _, value in (part.partition("=") for part in rest):
+        if name == "file" and value:
+            file = Path(value)
+            continue
         try:
-            values[name] = int(number) if name == "trials" else float(number)
+            values[name] = int(value) if name == "trials" else float(value)
         except ValueError:
             values[name] = 0
     if first != "auto" or not values.keys() <= {"atol", "rtol", "trials"} or not all(v > 0 for v in values.values()):
-        raise UsageError(f"--precision_keep must be auto or auto,atol=1e-2,rtol=1e-2,trials=16; got '{text}'")
+        form = "auto or auto,atol=1e-2,rtol=1e-2,trials=16,file=keep.ini"
+        raise UsageError(f"--precision_keep must be {form}; got '{text}'")
     if "atol" in values:
         values.setdefault("rtol", math.inf)
-    return Goal(**cast(Any, values))
+    return Goal(**cast(Any, values)), file
 
 
 class Exact:
@@ -98,7 +108,8 @@ class Exact:
         from ..reference import run
 
         self.module, self.inputs = module, inputs
-        self._folder = TemporaryDirectory(prefix="gecc-exact-")
+        self._folder = Path(tempfile.mkdtemp(prefix="gecc-exact-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._files: dict[SSAValue, Path] = {}
         self._ops = set(_ops(module))
         self.outputs = run(module, inputs, self._spool)
@@ -109,7 +120,7 @@ class Exact:
         for value, array in zip(op.results, results, strict=True):
             given: Any = array
             if isinstance(array, np.ndarray) and given.dtype != object:
-                path = self._files[value] = Path(self._folder.name) / f"{len(self._files)}.npy"
+                path = self._files[value] = self._folder / f"{len(self._files)}.npy"
                 np.save(path, given)
 
     def result(self, value: SSAValue) -> Any:
@@ -268,6 +279,12 @@ def write_report(rows: Sequence[Layer], path: Path) -> None:
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(COLUMNS)
         table.writerows(_cells(row) for row in rows)
+
+
+def write_keep_list(names: Sequence[str], path: Path) -> None:
+    """As `--op_precision_mode` reads it."""
+    with replacing(path) as fresh:
+        fresh.write_text("\n".join(["[ByNodeName]", *(f"{name} = high_precision" for name in names), ""]), "utf-8")
 
 
 def _cells(row: Layer) -> Iterator[str]:

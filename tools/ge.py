@@ -28,7 +28,7 @@ from ..driver.settings import VARIABLES, Settings, mistyped, resolve
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ..driver.pipeline import Watcher
+    from ..driver.pipeline import Pipeline, Watcher
 
 TOOL = "ge"
 
@@ -53,6 +53,9 @@ FLAGS = {
     "op_precision_mode": "force_fp16 and the like, or the path of ATC's .ini",
     "precision_mode": "force_fp16 and the like",
     "precision_mode_v2": "the same under ATC's newer names: fp16, origin, mixed_float16",
+    "precision_report": "a .csv to write: each layer's error against the model as it was, by the reference",
+    "precision_keep": "auto,atol=1e-2,rtol=1e-2,trials=16,file=keep.ini: keeps as many of the worst as that takes",
+    "precision_inputs": "FILE.npz, the inputs by name that these two try",
     "auto_tune_mode": "GA or RL",
 }
 SWITCHES = {"list_passes": "the passes, a line each", "help": "this text", "version": "the version"}
@@ -153,10 +156,12 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
     from ..driver.phases import plan
     from ..driver.pipeline import flat
     from ..driver.shapes import parse_input_shapes
+    from .precision import study_of
     from .summary import Summary
 
     target = output_path(given["output"])
     shapes = parse_input_shapes(given.get("input_shape", ""))
+    study = study_of(given)
     tensors = plan(registry, settings.level, settings.switches, settings.options)
     memory = plan(registry, settings.level, settings.switches, settings.options, memory=True)
     for text in settings.notes(one.name for one in (*flat(tensors), *flat(memory))):
@@ -181,7 +186,14 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
         summary = Summary(source.name, str(target), module)
         ledger = Ledger(nodes=True)
         watchers: list[Watcher] = [ledger, Progress(show)]
-        run_or_tell(context, module, tensors, read, watchers)
+
+        def optimise(module: ModuleOp, pipeline: Pipeline, read: Callable[[], ModuleOp]) -> None:
+            run_or_tell(context, module, pipeline, read, watchers)
+
+        if study is None:
+            optimise(module, tensors, read)
+        else:
+            summary.said.extend(study.run(module, tensors, optimise, show))
         summary.optimised(module)
 
         buffers = module.clone()

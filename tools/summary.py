@@ -25,6 +25,8 @@ class Summary:
         self._nodes = [node_count(module)]
         self._constants = [constant_bytes(module)]
         self._arena = ""
+        self.said: list[str] = []
+        """Further lines."""
 
     def optimised(self, module: ModuleOp) -> None:
         self._nodes.append(node_count(module))
@@ -43,6 +45,8 @@ class Summary:
         yield f"  constants  {self._constants[0]} -> {self._constants[-1]} bytes"
         yield f"  arena      {self._arena}"
         yield f"  seconds    {seconds:.2f}"
+        for text in self.said:
+            yield f"  {text}"
         for row in ledger.rows.values():
             entry = registry.get(row.name)
             name = entry.ge_name if entry else row.name
