@@ -27,7 +27,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, version
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -60,8 +60,16 @@ class NotCompiled(Exception):
         super().__init__(f"{function}: `{ast.unparse(node)}`: {why}")
 
 
+OLDEST = (0, 46)
+"""The llvmlite that this was tried with; before 0.44 it has no such passes."""
+
+
 def is_available() -> bool:
-    return find_spec("llvmlite") is not None
+    try:
+        major, minor, *_ = version("llvmlite").split(".")
+        return (int(major), int(minor)) >= OLDEST
+    except (PackageNotFoundError, ValueError):
+        return False
 
 
 def has_compiled() -> bool:
@@ -285,7 +293,7 @@ class _Function:
                 return self.value(f"load {self.kinds[name]}, ptr %{name}"), self.kinds[name]
             case ast.Name(name) if name in self.constants:
                 return str(self.constants[name]), "i64"
-            case ast.Attribute(attr=name):
+            case ast.Attribute(attr=name) if name in self.fields:
                 kind = self.fields[name]
                 return self.value(f"load {kind}, ptr {self.address(node)}"), kind
             case ast.Subscript():

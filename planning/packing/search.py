@@ -31,8 +31,8 @@ Try = tuple[int, Sequence[int], int]
 PYTHON_WORK = 2_000_000
 """Steps before compiling pays: a quarter of a second in Python, as long as compiling takes."""
 
-FIRST_WORK = 2_000
-"""Steps a buffer of a portfolio's first tries: a few dives to the ground."""
+FIRST_DIVES = 8
+"""How deep a portfolio's first tries are: steps as a share of buffers x (buffers + sections), which a dive may take."""
 
 GROWTH = 1.5
 """Of the work of a try, from one round of the portfolio to the next."""
@@ -42,6 +42,10 @@ NOISE = 0.03
 
 PAIRS_SEARCHED = 3_000_000
 """More pairs alive together than this are left to greedy: setting up alone would take seconds."""
+
+
+LARGEST = 1 << 58
+"""Units of a packing that the search improves: offsets, and sums of two of them, are numbers of 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,8 @@ def pack(
     for part in whole.components():
         if max(offsets[b] + whole.size[b] for b in part) > enough:
             hard.extend(part)
-    if not hard or seconds <= 0 or whole.pairs > PAIRS_SEARCHED:
+    too_much = whole.pairs > PAIRS_SEARCHED or whole.end(offsets) > LARGEST
+    if not hard or seconds <= 0 or too_much:
         return _packing(whole, offsets, whole.bound)
 
     found = _Minimum(
@@ -170,7 +175,7 @@ class _Minimum:
 
     def search(self) -> None:
         """Until the packing is good enough, or time or work are up."""
-        share = FIRST_WORK * len(self.offsets) * len(self.orders) * kernel.RULES
+        share = self._first_limit() * len(self.orders) * kernel.RULES
         while self.size > max(self.bound, self.enough) and not self.clock.is_up:
             least = low = capacity = max(self.bound, self.enough)
             while low < self.size and not self.clock.is_up:
@@ -204,11 +209,14 @@ class _Minimum:
                 return outcome
         return kernel.GAVE_UP
 
+    def _first_limit(self) -> int:
+        return FIRST_DIVES * self.x.n * (self.x.n + self.x.m)
+
     def _portfolio(self, capacity: int) -> Iterator[Try]:
         """For ever: each rule with each order; noisy orders and more work from the second round on."""
         chance = random.Random(capacity)
         count = len(self.offsets)
-        limit = FIRST_WORK * count
+        limit = self._first_limit()
         rank_noise = 0.0
         for spread in cycle((2, 3, 1)):
             for rule in range(kernel.RULES):

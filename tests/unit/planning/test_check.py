@@ -69,13 +69,27 @@ def test_a_buffer_moved_onto_a_live_one_is_refused(rows: list[tuple[int, int, in
     assert find_violation(buffers, offsets) is not None
 
 
-@pytest.mark.skipif(not BEST_KNOWN.is_dir(), reason=f"no {BEST_KNOWN}: google/minimalloc's proven placements")
-@pytest.mark.parametrize("path", sorted(BEST_KNOWN.glob("*.csv")), ids=lambda path: path.stem)
-def test_proven_placements_are_accepted(path: Path):
+def placed(path: Path) -> tuple[list[Buffer], list[int]]:
     with path.open() as file:
         rows = list(csv.DictReader(file))
     buffers = [Buffer(int(row["lower"]), int(row["upper"]), int(row["size"])) for row in rows]
-    offsets = [int(row["offset"]) for row in rows]
+    return buffers, [int(row["offset"]) for row in rows]
+
+
+@pytest.mark.skipif(not BEST_KNOWN.is_dir(), reason=f"no {BEST_KNOWN}: google/minimalloc's proven placements")
+@pytest.mark.parametrize("path", sorted(BEST_KNOWN.glob("*.csv")), ids=lambda path: path.stem)
+def test_proven_placements_are_accepted(path: Path):
+    buffers, offsets = placed(path)
     capacity = int(path.stem.split(".")[1])
     assert find_violation(buffers, offsets, capacity) is None
     assert find_violation(buffers, offsets, capacity - 1) is not None
+
+
+@pytest.mark.skipif(not BEST_KNOWN.is_dir(), reason=f"no {BEST_KNOWN}: google/minimalloc's proven placements")
+@pytest.mark.parametrize("path", sorted(BEST_KNOWN.glob("*.csv")), ids=lambda path: path.stem)
+def test_a_proven_placement_with_one_buffer_moved_onto_a_live_one_is_refused(path: Path):
+    buffers, offsets = placed(path)
+    for i, a in enumerate(buffers):
+        for j in [j for j, b in enumerate(buffers) if j != i and a.begin < b.end and b.begin < a.end][:1]:
+            found = find_violation(buffers, [*offsets[:i], offsets[j], *offsets[i + 1 :]])
+            assert found is not None, f"{i} onto {j}"
