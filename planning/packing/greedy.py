@@ -20,8 +20,8 @@ sections, D how many live with it, l begin, U end; B begin and u end, ascending.
 (arXiv:2001.03288).
 """
 
-ORDERS_WORK = 1_000_000
-"""Pairs alive together that all orders may look at: half a second. The first order is always tried."""
+ORDERS_WORK = 500_000
+"""Pairs alive together that all orders may look at: less than a second. The first order is always tried."""
 
 
 def orders(sections: Sections) -> Iterator[list[int]]:

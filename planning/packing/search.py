@@ -40,9 +40,9 @@ GROWTH = 1.5
 NOISE = 0.03
 """Standard deviation of a rank in a noisy order, as a share of the number of buffers; up to three times that."""
 
-PAIRS_SEARCHED = 3_000_000
-"""More pairs alive together than this are left to greedy: setting up alone would take seconds."""
-
+MOST_BUFFERS, MOST_PAIRS = 3_000, 1_000_000
+"""More buffers than greedy has not packed well enough, or pairs of them alive together, are left as they are: a node of
+the search looks at all of them, and to set it up would take seconds."""
 
 LARGEST = 1 << 58
 """Units of a packing that the search improves: offsets, and sums of two of them, are numbers of 64 bits."""
@@ -98,8 +98,8 @@ def pack(
     for part in whole.components():
         if max(offsets[b] + whole.size[b] for b in part) > enough:
             hard.extend(part)
-    too_much = whole.pairs > PAIRS_SEARCHED or whole.end(offsets) > LARGEST
-    if not hard or seconds <= 0 or too_much:
+    too_many = len(hard) > MOST_BUFFERS or whole.pairs > MOST_PAIRS
+    if not hard or seconds <= 0 or too_many or whole.end(offsets) > LARGEST:
         return _packing(whole, offsets, whole.bound)
 
     found = _Minimum(

@@ -91,3 +91,25 @@ def test_a_module_on_tensors_is_left_alone_with_a_remark():
         MemoryReuse().apply(CONTEXT, module)
     assert module_text(module) == before
     assert any("ge-bufferize must run first" in remark for remark in report.remarks)
+
+
+@pytest.mark.parametrize(
+    ("options", "size"),
+    [
+        ({}, 128),
+        ({"algorithm": "greedy"}, 128),
+        ({"algorithm": "search", "strategy": "conservative"}, 128),
+        ({"algorithm": "ge-binary-block"}, 2 * 512),  # GE's blocks are multiples of 512 bytes
+        ({"algorithm": "ge-max-block"}, 2 * 512),
+    ],
+)
+def test_algorithms(options: dict[str, object], size: int):
+    names = "xabcy"
+    module, report = planned(
+        *(f"%{n} = {SLOT}" for n in "abc"),
+        *(f"ge.launch ins(%{a} : memref<16xf32>) outs(%{b} : memref<16xf32>) {RELU}" for a, b in pairwise(names)),
+        **options,
+    )
+    assert report.counts["arena bytes"] == size
+    gap = "func.func takes 1024 bytes, 896 (700.0%) more than any plan is known to need"
+    assert list(report.remarks) == ([gap] if size > 128 else [])
