@@ -23,7 +23,15 @@ from .values import FileSymbol, fill_tensor, tensor_from_proto
 from .wire import span_of
 
 A = AttributeProto
-_KINDS: dict[str, Any] = {"int": int, "type": int, "float": float, "string": str, "ints": tuple, "floats": tuple}
+_KINDS: dict[str, Any] = {
+    "int": int,
+    "type": int,
+    "float": float,
+    "string": str,
+    "ints": tuple,
+    "floats": tuple,
+    "strings": tuple,
+}
 
 
 def plain_value(proto: AttributeProto) -> Any:
@@ -88,6 +96,8 @@ def proto_of(name: str, kind: str, value: Any, resolve: Any) -> AttributeProto:
             return AttributeProto(name=name, type=A.INTS, ints=value)
         case "floats":
             return AttributeProto(name=name, type=A.FLOATS, floats=value)
+        case "strings":
+            return AttributeProto(name=name, type=A.STRINGS, strings=[text.encode() for text in value])
         case "type":
             return AttributeProto(name=name, type=A.INT, i=element_of(value).onnx)
         case "tensor":

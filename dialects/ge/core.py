@@ -209,6 +209,14 @@ FLOATS = Codec(
     lambda v: tuple(map(_as_f32, v)),
 )
 TEXT = Codec("string", StringAttr, text_of, parse_text, _string_text, StringAttr | BytesAttr)
+TEXTS = Codec(
+    "strings",
+    lambda v: ArrayAttr([StringAttr(x) for x in v]),
+    lambda a: tuple(text_of(x) for x in a),
+    _list(parse_text),
+    _list_text(_string_text),
+    ArrayAttr,
+)
 TENSOR = Codec("tensor", ArrayAttr, lambda a: tuple(a.data), _parse_tensor, _tensor_text, ArrayAttr)
 """Its value is the pair of a `ge.constant`: the data in one of its forms, and the type."""
 TYPE = Codec("type", lambda v: v, lambda a: a, lambda p: p.parse_type(), str, TypeAttribute)
@@ -245,6 +253,18 @@ def opt_integer() -> int | None:
 
 def real(default: float = REQUIRED) -> float:
     return cast(Any, AttributeDecl(FLOAT, default if default is REQUIRED else _as_f32(default)))
+
+
+def opt_real() -> float | None:
+    return cast(Any, AttributeDecl(FLOAT, None))
+
+
+def opt_reals() -> tuple[float, ...] | None:
+    return cast(Any, AttributeDecl(FLOATS, None))
+
+
+def opt_texts() -> tuple[str, ...] | None:
+    return cast(Any, AttributeDecl(TEXTS, None))
 
 
 def text(default: str = REQUIRED) -> str:
