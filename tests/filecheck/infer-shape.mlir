@@ -55,9 +55,9 @@ func.func @branches(%c: tensor<i1>, %x: tensor<4x2xf32>, %y: tensor<4x3xf32>) ->
 // A number in the text is a fact that inference does not take back, and what nobody knows stays free.
 // CHECK-LABEL: @facts_stay
 // CHECK:         ge.exp %x : tensor<?xf32> -> tensor<7xf32>
-// CHECK:         ge.opaque "NonZero" version 13 pure {{.*}} -> (tensor<1x?xi64>)
+// CHECK:         ge.opaque "Pick" domain "acme" version 1 pure {{.*}} -> (tensor<1x?xi64>)
 func.func @facts_stay(%x: tensor<?xf32>) -> (tensor<7xf32>, tensor<1x?xi64>) {
   %0 = ge.exp %x : tensor<?xf32> -> tensor<7xf32>
-  %1 = ge.opaque "NonZero" version 13 pure (%x) : (tensor<?xf32>) -> (tensor<1x?xi64>)
+  %1 = ge.opaque "Pick" domain "acme" version 1 pure (%x) : (tensor<?xf32>) -> (tensor<1x?xi64>)
   func.return %0, %1 : tensor<7xf32>, tensor<1x?xi64>
 }
