@@ -189,12 +189,19 @@ def _memref(op: Operation, operands: Sequence[Array]) -> Sequence[Any]:
         case "memref.copy":
             operands[1][...] = operands[0]
             return []
+        case "memref.reinterpret_cast" if (begin := _offset(op.operands[0])) != (to := _offset(op.results[0])):
+            raise InputError(f"memref.reinterpret_cast to offset {to} of a buffer that begins at {begin}")
         case "memref.expand_shape" | "memref.collapse_shape" | "memref.reinterpret_cast" | "memref.cast":
             view = operands[0].view()
             view.shape = shape_of(op.results[0].type)
             return [view]
         case _:
             raise InputError(f"the reference does not run '{op.name}'")
+
+
+def _offset(buffer: SSAValue) -> int:
+    """Where a buffer begins in the one that it is a view of, in elements; 0 where that is known only in a loop."""
+    return cast("MemRefType[Attribute]", buffer.type).get_offset() or 0
 
 
 def _checked(name: str, value: Any, type_: Attribute) -> Any:

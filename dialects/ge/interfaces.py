@@ -3,7 +3,8 @@ What a pass may ask of an op. A pass puts these questions and never lists ops th
 plugin that answers is fused, planned and run like ours.
 
     shape of the work   Elementwise, Reduction, Contraction, Movement; flops_of, bytes_of
-    buffers             overwrites (which operand may the result lie over), View (the result is an operand's bytes)
+    buffers             overwrites (which operand may the result lie over), View (the result is an operand's bytes),
+                        Parts (results are boxes of an operand), Joins (operands are boxes of the result)
     tiles               Tiles: loops, operand_tiles, on_tile
     effects             is_pure, from the op's traits
 
@@ -30,6 +31,12 @@ Box: TypeAlias = "tuple[tuple[int, int], ...]"
 def whole(value: SSAValue) -> Box:
     """The box of a whole static value."""
     return tuple((0, d) for d in shape_of(value.type))
+
+
+def is_contiguous(box: Box, shape: Sequence[int]) -> bool:
+    """Whether a box of a row-major value of `shape` is one run of bytes."""
+    first = next((k for k, (_, size) in enumerate(box) if size != 1), len(box))
+    return all(size == d for (_, size), d in zip(box[first + 1 :], shape[first + 1 :], strict=True))
 
 
 def box_shape(box: Box) -> tuple[int, ...]:
@@ -73,6 +80,22 @@ class View:
     def view_of(self) -> int:
         """Which operand."""
         return 0
+
+
+class Parts(abc.ABC):
+    """An op each of whose results is a box of its first operand's elements, as they stand there."""
+
+    @abc.abstractmethod
+    def parts(self) -> list[Box] | None:
+        """The box of each result; None where that is not known, or elements are skipped or turned round."""
+
+
+class Joins(abc.ABC):
+    """An op whose result is its operands side by side, and nothing else."""
+
+    @abc.abstractmethod
+    def joins(self) -> list[Box]:
+        """The box of the result that each operand is."""
 
 
 class Overwrites(abc.ABC):
@@ -138,6 +161,10 @@ class Contraction(Work):
 
 class Movement:
     """An op that computes nothing: each element of the result is one of an operand (or a fill)."""
+
+    def keeps_order(self) -> bool:
+        """Whether the result is the first operand's elements in their order, so that no byte needs to move."""
+        return False
 
 
 def broadcast_box(tile: Box, shape: tuple[int, ...]) -> Box:

@@ -53,6 +53,11 @@ class TransposeOp(PureOp, Movement, Tiles):
             fail(self, f"perm must be a permutation of 0..{x.rank - 1}, got {list(perm)} (C1)")
         return moved(x, [x.dims[k] for k in perm], lambda data: data.transpose(perm))
 
+    def keeps_order(self) -> bool:
+        shape = shape_of(self.input.type)
+        long = [k for k in self.order if shape[k] != 1]
+        return long == sorted(long)
+
     def loops(self) -> tuple[str, ...]:
         return ("parallel",) * len(shape_of(self.output.type))
 

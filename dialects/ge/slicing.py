@@ -14,7 +14,7 @@ from .data import Array
 from .dims import Dim, unknown_size
 from .errors import fail
 from .info import Info, axes_of, axis_of, broadcast, either, same_dim, same_element
-from .interfaces import Box, Movement, Tiles, broadcast_box, on_operands, whole
+from .interfaces import Box, Joins, Movement, Parts, Tiles, broadcast_box, on_operands, whole
 from .shapes import (
     check_single,
     check_vector,
@@ -52,7 +52,7 @@ class Cut(PureOp, Movement, Tiles):
 
 
 @ge_op
-class ConcatOp(PureOp, Movement, Tiles):
+class ConcatOp(PureOp, Movement, Tiles, Joins):
     """
     The inputs one after the other along `axis`.
 
@@ -104,9 +104,12 @@ class ConcatOp(PureOp, Movement, Tiles):
         del tile
         return on_operands(self, operands)
 
+    def joins(self) -> list[Box]:
+        return _along(self.axis, whole(self.concat_result), self.operands)
+
 
 @ge_op
-class SplitOp(Cut):
+class SplitOp(Cut, Parts):
     """
     Cuts along `axis` into the lengths that `split` lists; without it, into parts of equal length, of which the last
     may be shorter.
@@ -169,9 +172,24 @@ class SplitOp(Cut):
         alike = all(r.type == self.results[0].type for r in self.results)
         return (self.axis % len(shape_of(self.input.type)),) if alike else None
 
+    def parts(self) -> list[Box]:
+        return _along(self.axis, whole(self.input), self.results)
+
+
+def _along(axis: int, box: Box, values: Sequence[SSAValue]) -> list[Box]:
+    """Boxes of static values that stand one after the other along an axis of a box."""
+    axis %= len(box)
+    found: list[Box] = []
+    at = 0
+    for value in values:
+        size = shape_of(value.type)[axis]
+        found.append((*box[:axis], (at, size), *box[axis + 1 :]))
+        at += size
+    return found
+
 
 @ge_op
-class SliceOp(Cut):
+class SliceOp(Cut, Parts):
     """
     Takes the indices starts[k], starts[k] + steps[k], ... before ends[k] along axis axes[k]; negative bounds count
     from the end, bounds out of range are clamped, a negative step walks backwards. Without axes: the first ones;
@@ -244,6 +262,20 @@ class SliceOp(Cut):
         return [
             a for a, s, e, t in zip(on, starts, ends, steps, strict=True) if (s, t) != (0, 1) or not e >= shape[a] >= 0
         ]
+
+    def parts(self) -> list[Box] | None:
+        shape, box = shape_of(self.data.type), list(whole(self.data))
+        starts, ends = numbers_in(self.starts), numbers_in(self.ends)
+        if starts is None or ends is None:
+            return None
+        axes = range(len(starts)) if self.axes is None else numbers_in(self.axes)
+        steps = [1] * len(starts) if self.steps is None else numbers_in(self.steps)
+        if axes is None or steps is None or any(step != 1 for step in steps):
+            return None
+        for axis, start, end in zip(axes, starts, ends, strict=True):
+            taken = slice_range(shape[axis], start, end, 1)
+            box[axis] = (taken.start, len(taken))
+        return [tuple(box)]
 
 
 def _axes(op: Operation, rank: int, axes: Info | None, count: Any, code: str) -> Sequence[int] | None:

@@ -179,7 +179,7 @@ func.func @on_the_host(%x: tensor<4xf32>) -> (tensor<?x1xi64> {onnx.name = "t"},
   func.return %t, %b : tensor<?x1xi64>, tensor<4xf32>
 }
 
-// An L2 group runs as its members, layer by layer: three launches.
+// An L2 group of one tile runs as its members, layer by layer: three launches.
 // CHECK-LABEL: @group
 func.func @group(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // CHECK:     ge.launch ins(%x, %w
@@ -189,7 +189,7 @@ func.func @group(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // CHECK:     ge.launch ins({{.*}}, %w
   // CHECK:       ge.matmul
   // CHECK-NOT: ge.fusion
-  %y = ge.fusion "group" (%a = %x : tensor<4x4xf32>, %b = %w : tensor<4x4xf32>) -> (tensor<4x4xf32>) tiling #ge.l2_tiling<axes = [0], tile = [2], tiles = 2, weights = resident, working_set = 128, bytes_before = 256, bytes_after = 192, hit_share = 1.0> {
+  %y = ge.fusion "group" (%a = %x : tensor<4x4xf32>, %b = %w : tensor<4x4xf32>) -> (tensor<4x4xf32>) tiling #ge.l2_tiling<axes = [0], tile = [4], tiles = 1, weights = resident, working_set = 128, bytes_before = 256, bytes_after = 192, hit_share = 1.0> {
     %0 = ge.fusion "MatMulRelu" (%c = %a : tensor<4x4xf32>, %d = %b : tensor<4x4xf32>) -> (tensor<4x4xf32>) {
       %2 = ge.matmul %c, %d : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
       ge.yield %2 : tensor<4x4xf32>

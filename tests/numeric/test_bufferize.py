@@ -22,6 +22,7 @@ from gecc.planning import Buffer, find_violation
 from gecc.reference import make_inputs, run
 from gecc.transforms.memory.ge_bufferize import GeBufferize
 from gecc.transforms.memory.memory_reuse import MemoryReuse
+from gecc.transforms.memory.plan import planned
 
 PASSES = [
     [GeBufferize()],
@@ -185,6 +186,101 @@ func.func @main(%x: tensor<4x4xf32> {onnx.name = "x"}, %w: tensor<4x4xf32> {onnx
   }
   func.return %y : tensor<4x4xf32>
 }""",
+    "parts": """
+func.func @main(%x: tensor<4x6xf32> {onnx.name = "x"}) ->
+    (tensor<6x2xf32> {onnx.name = "a"}, tensor<4x2xf32> {onnx.name = "b"}, tensor<1x6xf32> {onnx.name = "c"},
+     tensor<6xf32> {onnx.name = "d"}) {
+  %0 = ge.constant dense<[0]> : tensor<1xi64>
+  %1 = ge.constant dense<[1]> : tensor<1xi64>
+  %s = ge.constant dense<[6, 2]> : tensor<2xi64>
+  %t = ge.constant dense<[-1]> : tensor<1xi64>
+  %2 = ge.exp %x : tensor<4x6xf32> -> tensor<4x6xf32>
+  %3, %4 = ge.split %2 axis 0 : tensor<4x6xf32> -> tensor<2x6xf32>, tensor<2x6xf32>
+  %5 = ge.reshape %4, %s : tensor<2x6xf32>, tensor<2xi64> -> tensor<6x2xf32>
+  %6 = ge.relu %5 : tensor<6x2xf32> -> tensor<6x2xf32>
+  %7 = ge.relu %3 : tensor<2x6xf32> -> tensor<2x6xf32>
+  %8 = ge.reshape %7, %s : tensor<2x6xf32>, tensor<2xi64> -> tensor<6x2xf32>
+  %9 = ge.add %6, %8 : tensor<6x2xf32>, tensor<6x2xf32> -> tensor<6x2xf32>
+  %10, %11, %12 = ge.split %x axis 1 : tensor<4x6xf32> -> tensor<4x2xf32>, tensor<4x2xf32>, tensor<4x2xf32>
+  %13 = ge.add %10, %12 : tensor<4x2xf32>, tensor<4x2xf32> -> tensor<4x2xf32>
+  %14 = ge.mul %13, %11 : tensor<4x2xf32>, tensor<4x2xf32> -> tensor<4x2xf32>
+  %15 = ge.slice %4, %0, %1 : tensor<2x6xf32>, tensor<1xi64>, tensor<1xi64> -> tensor<1x6xf32>
+  %16 = ge.slice %x, %0, %1 : tensor<4x6xf32>, tensor<1xi64>, tensor<1xi64> -> tensor<1x6xf32>
+  %17 = ge.reshape %16, %t : tensor<1x6xf32>, tensor<1xi64> -> tensor<6xf32>
+  func.return %9, %14, %15, %17 : tensor<6x2xf32>, tensor<4x2xf32>, tensor<1x6xf32>, tensor<6xf32>
+}""",
+    "overlapping_parts": """
+func.func @main(%x: tensor<4x2xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx.name = "y"}) {
+  %0 = ge.constant dense<[0]> : tensor<1xi64>
+  %1 = ge.constant dense<[1]> : tensor<1xi64>
+  %3 = ge.constant dense<[3]> : tensor<1xi64>
+  %4 = ge.constant dense<[4]> : tensor<1xi64>
+  %e = ge.exp %x : tensor<4x2xf32> -> tensor<4x2xf32>
+  %a = ge.slice %e, %0, %3 : tensor<4x2xf32>, tensor<1xi64>, tensor<1xi64> -> tensor<3x2xf32>
+  %b = ge.slice %e, %1, %4 : tensor<4x2xf32>, tensor<1xi64>, tensor<1xi64> -> tensor<3x2xf32>
+  %c = ge.neg %a : tensor<3x2xf32> -> tensor<3x2xf32>
+  %d = ge.mul %b, %c : tensor<3x2xf32>, tensor<3x2xf32> -> tensor<3x2xf32>
+  %y = ge.softmax %d axis 0 : tensor<3x2xf32> -> tensor<3x2xf32>
+  func.return %y : tensor<3x2xf32>
+}""",
+    "joined": """
+func.func @main(%x: tensor<2x4xf32> {onnx.name = "x"}, %z: tensor<2x0xf32> {onnx.name = "z"}) ->
+    (tensor<2x16xf32> {onnx.name = "y"}, tensor<2x4xf32> {onnx.name = "o"}, tensor<4x4xf32> {onnx.name = "v"}) {
+  %s = ge.constant dense<[4, 2]> : tensor<2xi64>
+  %w = ge.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %0 = ge.exp %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  %1 = ge.relu %0 : tensor<2x4xf32> -> tensor<2x4xf32>
+  %2 = ge.sigmoid %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  %3 = ge.concat %1, %2 axis 1 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<2x8xf32>
+  %4 = ge.neg %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  %5 = ge.exp %z : tensor<2x0xf32> -> tensor<2x0xf32>
+  %6 = ge.concat %3, %5, %4, %x axis 1 :
+      tensor<2x8xf32>, tensor<2x0xf32>, tensor<2x4xf32>, tensor<2x4xf32> -> tensor<2x16xf32>
+  %7 = ge.relu %6 : tensor<2x16xf32> -> tensor<2x16xf32>
+  %8 = ge.tanh %7 : tensor<2x16xf32> -> tensor<2x16xf32>
+  %9 = ge.tanh %2 : tensor<2x4xf32> -> tensor<2x4xf32>
+  %10 = ge.concat %9, %9 axis 0 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
+  %11 = ge.concat %9, %10 axis 0 : tensor<2x4xf32>, tensor<4x4xf32> -> tensor<6x4xf32>
+  %12 = ge.sigmoid %11 : tensor<6x4xf32> -> tensor<6x4xf32>
+  %13, %14 = ge.split %12 axis 0 : tensor<6x4xf32> -> tensor<3x4xf32>, tensor<3x4xf32>
+  %15 = ge.add %13, %14 : tensor<3x4xf32>, tensor<3x4xf32> -> tensor<3x4xf32>
+  %16 = ge.exp %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  %17 = ge.reshape %16, %s : tensor<2x4xf32>, tensor<2xi64> -> tensor<4x2xf32>
+  %18 = ge.matmul %17, %w : tensor<4x2xf32>, tensor<2x2xf32> -> tensor<4x2xf32>
+  %19 = ge.concat %18, %17 axis 1 : tensor<4x2xf32>, tensor<4x2xf32> -> tensor<4x4xf32>
+  func.return %8, %9, %19 : tensor<2x16xf32>, tensor<2x4xf32>, tensor<4x4xf32>
+}""",
+    "joined_and_written_over_while_a_part_is_read": """
+func.func @main(%x: tensor<2x4xf32> {onnx.name = "x"}) -> (tensor<4x4xf32> {onnx.name = "y"}) {
+  %a = ge.exp %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  %b = ge.sigmoid %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  %c = ge.concat %a, %b axis 0 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
+  %n = ge.neg %c : tensor<4x4xf32> -> tensor<4x4xf32>
+  %d = ge.concat %a, %b axis 0 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
+  %m = ge.mul %n, %d : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %p, %q = ge.split %m axis 0 : tensor<4x4xf32> -> tensor<2x4xf32>, tensor<2x4xf32>
+  %e = ge.concat %q, %p axis 0 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<4x4xf32>
+  %y = ge.tanh %e : tensor<4x4xf32> -> tensor<4x4xf32>
+  func.return %y : tensor<4x4xf32>
+}""",
+    "joins_in_joins_and_halves": """
+func.func @main(%x: tensor<1x4xf32> {onnx.name = "x"}) -> (tensor<1x16xf32> {onnx.name = "y"}) {
+  %s = ge.constant dense<[2, 2]> : tensor<2xi64>
+  %t = ge.constant dense<[1, 4]> : tensor<2xi64>
+  %a = ge.exp %x : tensor<1x4xf32> -> tensor<1x4xf32>
+  %v = ge.reshape %a, %s : tensor<1x4xf32>, tensor<2xi64> -> tensor<2x2xf32>
+  %m = ge.matmul %v, %v : tensor<2x2xf32>, tensor<2x2xf32> -> tensor<2x2xf32>
+  %n = ge.reshape %m, %t : tensor<2x2xf32>, tensor<2xi64> -> tensor<1x4xf32>
+  %b = ge.sigmoid %n : tensor<1x4xf32> -> tensor<1x4xf32>
+  %c = ge.concat %b, %a axis 1 : tensor<1x4xf32>, tensor<1x4xf32> -> tensor<1x8xf32>
+  %k = ge.softmax %c axis 1 : tensor<1x8xf32> -> tensor<1x8xf32>
+  %d = ge.concat %k, %c axis 1 : tensor<1x8xf32>, tensor<1x8xf32> -> tensor<1x16xf32>
+  %l, %h = ge.split %d axis 1 : tensor<1x16xf32> -> tensor<1x8xf32>, tensor<1x8xf32>
+  %e = ge.tanh %h : tensor<1x8xf32> -> tensor<1x8xf32>
+  %f = ge.add %l, %e : tensor<1x8xf32>, tensor<1x8xf32> -> tensor<1x8xf32>
+  %y = ge.concat %f, %e axis 1 : tensor<1x8xf32>, tensor<1x8xf32> -> tensor<1x16xf32>
+  func.return %y : tensor<1x16xf32>
+}""",
     "default_and_unused": """
 func.func @main(%x: tensor<2xf32> {onnx.name = "x"},
     %d: tensor<2xf32> {onnx.name = "d", ge.default = [dense<[1.0, 2.0]> : tensor<2xf32>, tensor<2xf32>]},
@@ -239,7 +335,9 @@ def grow(graph: Graph, draw: Draw) -> None:
     shape = shape_of(a.type)
     same = [v for v in graph.values if v.type == a.type]
     match draw(
-        st.sampled_from(["unary", "unary", "binary", "matmul", "transpose", "view", "concat", "split", "fusion"])
+        st.sampled_from(
+            ["unary", "unary", "binary", "matmul", "transpose", "view", "concat", "split", "slice", "fusion"]
+        )
     ):
         case "unary":
             graph.add(onnx_op(draw(st.sampled_from(UNARY)), a))
@@ -255,9 +353,15 @@ def grow(graph: Graph, draw: Draw) -> None:
             wanted = draw(st.sampled_from([(-1,), (4, -1), (2, -1), (1, 4, -1)]))
             graph.add(onnx_op("Reshape", a, graph.vector(*wanted)))
         case "concat":
-            graph.add(onnx_op("Concat", a, draw(st.sampled_from(same)), axis=0))
-        case "split" if shape[0] % 2 == 0:
-            graph.add(ONNX_OPS["", "Split"](a, results=2, axis=0))
+            axis = draw(st.integers(0, len(shape) - 1))
+            graph.add(onnx_op("Concat", *draw(st.lists(st.sampled_from(same), min_size=1, max_size=2)), a, axis=axis))
+        case "split":
+            axis = draw(st.integers(0, len(shape) - 1))
+            if shape[axis] % 2 == 0:
+                graph.add(ONNX_OPS["", "Split"](a, results=2, axis=axis))
+        case "slice":
+            bounds = (graph.vector(draw(st.integers(0, 1))), graph.vector(draw(st.integers(2, 4))), graph.vector(0))
+            graph.add(onnx_op("Slice", a, *bounds))
         case "fusion":
             graph.add(fused(a, draw(st.sampled_from(same)), draw(st.sampled_from(UNARY)), draw(st.booleans())))
         case _:
@@ -299,3 +403,15 @@ def modules(draw: Draw) -> ModuleOp:
 @settings(max_examples=60)
 def test_random_graphs(module: ModuleOp):
     check(module)
+
+
+@given(modules())
+@settings(max_examples=60)
+def test_what_is_weighed_is_what_comes_out(module: ModuleOp):
+    """The bytes by which parts and joins are chosen are the arena's bound."""
+    bufferized = module.clone()
+    GeBufferize().apply(CONTEXT, bufferized)
+    (function,) = bufferized.body.block.ops
+    (tensors,) = module.body.block.ops
+    peak = planned(tensors.body.block, lambda group: False, in_place=True).peak
+    assert function.attributes["ge.arena_bound"].value.data == peak

@@ -17,7 +17,6 @@ nothing: that is for memory-reuse.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,28 +26,30 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, MemRefType, ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.dialects.memref import CopyOp, ReinterpretCastOp
+from xdsl.dialects.memref import CopyOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.ge.bodies import FusionOp, HostOp, yielded
 from ...dialects.ge.constants import ConstantOp, MappedOp
 from ...dialects.ge.errors import InputError, text_of
+from ...dialects.ge.interfaces import Joins
 from ...dialects.ge.memory import LaunchOp
-from ...dialects.ge.types import is_static, shape_of
+from ...dialects.ge.types import is_static, nbytes, shape_of
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions
 from .arena import Layout, arena_attributes, arena_of, arena_type, lay_out, new_slot
 from .bodies import body_of, body_of_ops
-from .in_place import overwritten
-from .steps import Step, Steps, is_buffer, is_constant
+from .plan import planned
+from .steps import Step, is_buffer, is_constant
 from .tiles import Loops, Tiled, tiled
+from .views import reshaped, subview
 
 
 @dataclass(frozen=True)
 class GeBufferize(GePass):
     """
-    in_place  whether results may lie over operands that die there
+    in_place  whether results may lie over operands that die there, and operands of a concat inside its result
     """
 
     name = "ge-bufferize"
@@ -98,24 +99,22 @@ class _Bufferizer:
 
     def __init__(self, function: FuncOp, in_place: bool) -> None:
         self.function, self.old = function, function.body.block
-        self.groups: dict[FusionOp, Tiled] = {}
-        self.steps = Steps(self.old, self.cut)
-        self.over = overwritten(self.steps) if in_place else {}
+        self.groups: dict[FusionOp, Tiled | None] = {}
+        self.plan = planned(self.old, self.cut, in_place)
+        self.steps, self.over, self.joined = self.plan.steps, self.plan.over, self.plan.joined
         self.new, self.buffers = Block(), dict[SSAValue, SSAValue]()
         self.results: dict[int, BlockArgument] = {}  # the caller's buffer of each returned value, by its place
         self.homes: dict[SSAValue, tuple[SSAValue, BlockArgument]] = {}
 
     def cut(self, group: FusionOp) -> bool:
-        found = tiled(group)
-        if found is not None:
-            self.groups[group] = found
-        return found is not None
+        if group not in self.groups:
+            self.groups[group] = tiled(group)
+        return self.groups[group] is not None
 
     def run(self) -> None:
         arguments = self.arguments()
         self.arena = self.new.args[-1]
-        launches = {step.op: step for step in self.steps.list if step.kind in ("launch", "tiled")}
-        self.choose_homes({r for op in launches for r in op.results})
+        self.homes = {base: (self.steps.returned[k], self.results[k]) for base, k in self.plan.homes.items()}
         for host, steps in _runs(self.steps.list):
             if host:
                 self.host(steps)
@@ -123,6 +122,10 @@ class _Bufferizer:
             for step in steps:
                 if step.kind == "view":
                     self.view(step.op.results[0], step.reads[0])
+                elif step.kind == "part":
+                    self.parts(step)
+                elif step.op in self.joined.ops:
+                    self.join(step.op)
                 elif step.kind == "tiled":
                     self.tiles(cast(FusionOp, step.op))
                 else:
@@ -154,13 +157,6 @@ class _Bufferizer:
 
     def has_buffer(self, value: SSAValue) -> bool:
         return is_buffer(value) and not self.steps.on_host(value)
-
-    def choose_homes(self, launched: set[SSAValue]) -> None:
-        """A computed value that is returned, or of which a view is, is computed straight into the caller's buffer."""
-        for k, value in enumerate(self.steps.returned):
-            base = self.steps.base(value)
-            if k in self.results and base in launched and base not in self.homes:
-                self.homes[base] = (value, self.results[k])
 
     def give_back(self) -> list[int]:
         """Copies what is not yet where the caller wants it; the places of returned values that are no buffers."""
@@ -217,16 +213,7 @@ class _Bufferizer:
 
     def reshaped(self, buffer: SSAValue, like: SSAValue) -> SSAValue:
         """`buffer` under the shape of the value `like`."""
-        type_ = _memref_of(like)
-        if isinstance(buffer.owner, ReinterpretCastOp):
-            buffer = buffer.owner.source
-        if buffer.type == type_:
-            return buffer
-        shape = shape_of(type_)
-        op = ReinterpretCastOp.from_dynamic(buffer, [0], shape, _row_major(shape), type_)
-        op.result.name_hint = like.name_hint
-        self.new.add_op(op)
-        return op.result
+        return reshaped(self.new, buffer, shape_of(like.type), like.name_hint)
 
     def place(self, result: SSAValue) -> SSAValue:
         """A buffer for what a launch computes: the caller's, an operand's, or a slot."""
@@ -235,11 +222,43 @@ class _Bufferizer:
         if result in self.over:
             count("in place")
             return self.buffers[self.over[result]]
+        if result in self.joined.into:
+            return self.part_of_join(result)
         slot = new_slot(self.arena, _memref_of(result), result.name_hint)
         self.new.add_op(slot)
         return slot.buffer
 
+    def part_of_join(self, value: SSAValue) -> SSAValue:
+        """The part of a result that a value is computed into; the result's buffer is made for its first part."""
+        nested = [value]
+        while nested[-1] not in self.buffers and nested[-1] in self.joined.into:
+            nested.append(self.joined.into[nested[-1]][0])
+        whole = nested.pop()
+        if whole not in self.buffers:
+            self.buffers[whole] = self.place(whole)
+        for part in reversed(nested):
+            whole, box = self.joined.into[part]
+            self.buffers[part] = subview(self.new, self.buffers[whole], box, part.name_hint)
+        return self.buffers[value]
+
     # ------------------------------------------------------------------ steps
+
+    def parts(self, step: Step) -> None:
+        source = self.buffer(step.reads[0])
+        for result in step.op.results:
+            if result.first_use is not None:
+                self.buffers[result] = subview(self.new, source, self.steps.boxes[result], result.name_hint)
+        count("views")
+
+    def join(self, op: Operation) -> None:
+        """What is not in its part of the result yet is copied there."""
+        assert isinstance(op, Joins)
+        whole = self.buffers[op.results[0]]
+        for value, box in zip(map(self.steps.resolve, op.operands), op.joins(), strict=True):
+            if self.joined.into.get(value) != (op.results[0], box) and nbytes(value.type):
+                self.new.add_op(CopyOp(self.buffer(value), subview(self.new, whole, box, None)))
+                count("copies")
+        count("joined in place")
 
     def launch(self, step: Step) -> None:
         label = step.op.label if isinstance(step.op, FusionOp) else None
@@ -268,7 +287,9 @@ class _Bufferizer:
         def buffer(value: SSAValue) -> SSAValue:
             return self.buffer(self.steps.resolve(value))
 
-        count("launches in tiles", Loops(self.groups[group], self.new, buffer, place, scratch).emit())
+        cut = self.groups[group]
+        assert cut is not None
+        count("launches in tiles", Loops(cut, self.new, buffer, place, scratch).emit())
         count("groups in tiles")
 
     def host(self, steps: Sequence[Step]) -> None:
@@ -309,11 +330,6 @@ def _memref_of(value: SSAValue) -> MemRefType[Attribute]:
 @cache
 def _memref_type(element: Attribute, shape: tuple[int, ...]) -> MemRefType[Attribute]:
     return MemRefType(element, shape)
-
-
-def _row_major(shape: Sequence[int]) -> list[int]:
-    """Strides in elements."""
-    return [math.prod(shape[k + 1 :]) for k in range(len(shape))]
 
 
 def _hint(said: Mapping[str, Attribute]) -> str | None:

@@ -4,14 +4,17 @@ A function on tensors as steps in order, each with what it reads: what bufferiza
     launch   computes static tensors from static tensors: runs on buffers
     tiled    an L2 group that runs tile by tile
     view     gives a tensor's own bytes another shape: no step of the program that runs
+    part     gives boxes of a tensor, as they lie there: no step either
     host     reads or gives what is no buffer (sequences, strings, sizes that depend on data), and all that follows
 
-Constants are no steps. An L2 group that cannot be cut into tiles stands as its members, one after the other.
+Constants are no steps. An L2 group that cannot be cut into tiles stands as its members, one after the other. What
+depends on constants alone comes right before its first reader: weights that are made from others are not all there at
+once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -20,11 +23,11 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.ge.bodies import FusionOp, YieldOp, yielded
 from ...dialects.ge.constants import ConstantOp
-from ...dialects.ge.interfaces import View, has_bytes
-from ...dialects.ge.types import element_of, nbytes
+from ...dialects.ge.interfaces import Box, Movement, Parts, View, has_bytes, is_contiguous, is_pure
+from ...dialects.ge.types import element_of, nbytes, shape_of
 from ..rewriting import is_isolated
 
-Kind = Literal["launch", "tiled", "view", "host"]
+Kind = Literal["launch", "tiled", "view", "part", "host"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,19 +43,30 @@ class Steps:
     """
     The steps of a block that ends in func.return, and the values that it returns.
 
-    cut    whether a group can run tile by tile
+    cut       whether a group can run tile by tile
+    launched  ops that are launches, though their results are parts of an operand
 
     Values are named by `resolve`: what a group's members read and give, not the group's arguments and results.
     cost   linear in ops
     """
 
-    def __init__(self, block: Block, cut: Callable[[FusionOp], bool] = lambda group: False) -> None:
-        self._cut = cut
+    def __init__(
+        self,
+        block: Block,
+        cut: Callable[[FusionOp], bool] = lambda group: False,
+        launched: Container[Operation] = (),
+    ) -> None:
+        self._cut, self._launched = cut, launched
         self.list: list[Step] = []
+        self.boxes: dict[SSAValue, Box] = {}
+        """Of each part in its source."""
+        self._parts: set[SSAValue] = set()
+        self._in_pieces: set[SSAValue] = set()
         self._same: dict[SSAValue, SSAValue] = {}
         self._bases: dict[SSAValue, SSAValue] = {}
         self._on_host: set[SSAValue] = {a for a in block.args if not is_buffer(a)}
         self._add_all(block)
+        self.list = _late_constants(self.list)
         last = block.last_op
         self.returned = [self.resolve(v) for v in last.operands] if isinstance(last, ReturnOp) else []
 
@@ -60,8 +74,12 @@ class Steps:
         return self._same.get(value, value)
 
     def base(self, value: SSAValue) -> SSAValue:
-        """The value that `value` is a view of, or itself."""
+        """The value that `value` is a view or a part of, or itself."""
         return self._bases.get(value, value)
+
+    def is_part(self, value: SSAValue) -> bool:
+        """Whether `value` is not all bytes of its base."""
+        return value in self._parts
 
     def on_host(self, value: SSAValue) -> bool:
         """Whether a value (no constant) never gets a buffer."""
@@ -92,12 +110,46 @@ class Steps:
             self.list.append(Step(op, "host", reads))
             return
         source = _viewed(op)
-        if source is None:
+        if source is not None:
+            self._add_view(op, "view", self.resolve(source))
+            return
+        boxes = self._boxes_of(op)
+        if boxes is None:
             self.list.append(Step(op, "launch", reads))
             return
-        source = self.resolve(source)
-        self._bases[op.results[0]] = self.base(source)
-        self.list.append(Step(op, "view", [source]))
+        self.boxes.update(boxes)
+        self._parts.update(boxes)
+        self._add_view(op, "part", self.resolve(op.operands[0]))
+
+    def _add_view(self, op: Operation, kind: Kind, source: SSAValue) -> None:
+        for result in op.results:
+            self._bases[result] = self.base(source)
+            if self.is_part(source):
+                self._parts.add(result)
+        self.list.append(Step(op, kind, [source]))
+
+    def _boxes_of(self, op: Operation) -> dict[SSAValue, Box] | None:
+        """Results that are parts of the first operand's buffer; None where the op has to run."""
+        if not isinstance(op, Parts) or op in self._launched:
+            return None
+        source, boxes = self.resolve(op.operands[0]), op.parts()
+        if boxes is None or is_constant(source) or not all(nbytes(r.type) for r in op.results):
+            return None
+        readers = [use.operation for r in op.results for use in r.uses]
+        # What is returned, or cut into tiles, has a buffer of its own.
+        if any(isinstance(o, ReturnOp | YieldOp) or (isinstance(o, FusionOp) and o.tiling) for o in readers):
+            return None
+        shape = shape_of(source.type)
+        pieces = [
+            r
+            for r, box in zip(op.results, boxes, strict=True)
+            if source in self._in_pieces or not is_contiguous(box, shape)
+        ]
+        # No view gives another shape to bytes that do not lie in a row.
+        if any(_viewed(use.operation) is not None for r in pieces for use in r.uses):
+            return None
+        self._in_pieces.update(pieces)
+        return dict(zip(op.results, boxes, strict=True))
 
 
 def is_buffer(value: SSAValue) -> bool:
@@ -124,9 +176,49 @@ def captured(op: Operation) -> Iterator[SSAValue]:
 
 def _viewed(op: Operation) -> SSAValue | None:
     """The operand that a view is of, where its bytes can stand for the result's."""
-    if not isinstance(op, View):
+    if isinstance(op, Movement) and op.keeps_order():
+        source = op.operands[0]
+    elif isinstance(op, View):
+        source = op.operands[op.view_of()]
+    else:
         return None
-    source, result = op.operands[op.view_of()], op.results[0]
+    result = op.results[0]
     if not has_bytes(source) or cast(Any, source.type).element_type != cast(Any, result.type).element_type:
         return None
     return source if nbytes(source.type) == nbytes(result.type) else None
+
+
+def _late_constants(steps: Sequence[Step]) -> list[Step]:
+    """The steps that depend on constants alone right before their first reader, those that nobody reads at the end."""
+    found: list[Step] = []
+    waiting: dict[SSAValue, Step] = {}
+    for step in steps:
+        if step.kind != "host" and is_pure(step.op) and all(v in waiting or is_constant(v) for v in step.reads):
+            waiting.update(dict.fromkeys(step.op.results, step))
+            continue
+        at = len(found)
+        while step.kind == "host" and at and found[at - 1].kind == "host":
+            at -= 1  # consecutive steps on the host stay together
+        found[at:at] = _needed(step, waiting)
+        found.append(step)
+    found.extend(dict.fromkeys(waiting.values()))
+    return found
+
+
+def _needed(step: Step, waiting: dict[SSAValue, Step]) -> list[Step]:
+    """Takes out of `waiting` what a step reads, and what that reads, in order."""
+    found: list[Step] = []
+    ahead = [v for v in step.reads if v in waiting]
+    while ahead:
+        value = ahead[-1]
+        if value not in waiting:
+            ahead.pop()
+            continue
+        before = [v for v in waiting[value].reads if v in waiting]
+        ahead.extend(before)
+        if not before:
+            one = waiting[value]
+            found.append(one)
+            for result in one.op.results:
+                waiting.pop(result, None)
+    return found

@@ -37,6 +37,7 @@ from ...dialects.ge.types import shape_of, tensor_type
 from ..tiling import boxes_in_body, rows_needed
 from .bodies import stands_inside
 from .steps import is_buffer
+from .views import reshaped, row_major
 
 
 @dataclass
@@ -307,10 +308,8 @@ def _subview(block: Block, buffer: SSAValue, offset: SSAValue | int, rows: int) 
 
 
 def _reshaped(block: Block, buffer: SSAValue, type_: MemRefType[Attribute]) -> SSAValue:
-    shape = type_.get_shape()
-    strides = [1] * len(shape)
-    for k in range(len(shape) - 2, -1, -1):
-        strides[k] = strides[k + 1] * shape[k + 1]
-    view = ReinterpretCastOp.from_dynamic(buffer, [0], list(shape), strides, type_)
+    if cast("MemRefType[Attribute]", buffer.type).get_offset():
+        return reshaped(block, buffer, type_.get_shape(), None)
+    view = ReinterpretCastOp.from_dynamic(buffer, [0], list(type_.get_shape()), row_major(type_.get_shape()), type_)
     block.add_op(view)
     return view.result

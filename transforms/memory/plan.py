@@ -1,0 +1,89 @@
+"""
+What shares memory with what, decided before anything is built: views and parts, results over operands, operands inside
+a join's result, results in the caller's memory. All of it for the fewest bytes alive at the peak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.ge.bodies import FusionOp
+from .alive import Alive
+from .in_place import overwritten
+from .joined import Joined, joined
+from .steps import Steps
+
+Cut = Callable[[FusionOp], bool]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """
+    over    result -> the operand that it lies over
+    homes   computed value -> the place of the returned value, it or a view of it, whose buffer it is computed into
+    peak    bytes alive at a time, at most
+    """
+
+    steps: Steps
+    over: Mapping[SSAValue, SSAValue]
+    joined: Joined
+    homes: Mapping[SSAValue, int]
+    peak: int
+
+
+def planned(block: Block, cut: Cut, in_place: bool) -> Shared:
+    """
+    cut       whether a group can run tile by tile
+    in_place  whether results may lie over operands, and operands inside a join's result
+
+    cost      linear in ops, and Alive.merge for each part and join
+    """
+    parts = Steps(block, cut)
+    made = {step.op for step in parts.list if step.kind == "part"}
+    if not made:
+        return _shared(parts, in_place)
+    plain = _shared(Steps(block, cut, made), in_place)
+    launched = _too_long_as_parts(parts, Steps(block, cut, made))
+    some = _shared(Steps(block, cut, launched) if launched else parts, in_place)
+    return some if some.peak <= plain.peak else plain
+
+
+def _shared(steps: Steps, in_place: bool) -> Shared:
+    homes = _homes(steps)
+    over = overwritten(steps) if in_place else {}
+    alive = Alive(steps, over, homes)
+    chosen = joined(steps, over, alive) if in_place else Joined({}, ())
+    return Shared(steps, over, chosen, homes, alive.peak)
+
+
+def _homes(steps: Steps) -> dict[SSAValue, int]:
+    """A computed value that is returned, or of which a view is, is computed straight into the caller's buffer."""
+    launched = {r for step in steps.list if step.kind in ("launch", "tiled") for r in step.op.results}
+    homes: dict[SSAValue, int] = {}
+    for k, value in enumerate(steps.returned):
+        base = steps.base(value)
+        if base in launched and not steps.is_part(value):
+            homes.setdefault(base, k)
+    return homes
+
+
+def _too_long_as_parts(parts: Steps, plain: Steps) -> set[Operation]:
+    """Ops to launch, though their results could be parts: their operand would be alive too long for it."""
+    alive = Alive(plain, {}, _homes(plain))
+    launched: set[Operation] = set()
+    bases: dict[SSAValue, SSAValue] = {}
+    for step in parts.list:
+        if step.kind not in ("view", "part"):
+            continue
+        source = step.reads[0]
+        base = bases.get(source, source)
+        if step.kind == "part" and base in alive.classes:
+            classes = [alive.classes[r] for r in step.op.results if r in alive.classes]
+            if not alive.merge(alive.classes[base], classes):
+                launched.add(step.op)
+                continue
+        bases.update(dict.fromkeys(step.op.results, base))
+    return launched
