@@ -83,7 +83,7 @@ class AttentionOp(PureOp, Contraction):
     qk_matmul_output = opt_result()
 
     def infer(self, *operands: Any) -> list[Info]:
-        q, k, v, _, past_key, past_value, _ = (*operands, *[None] * (7 - len(operands)))
+        q, k, v, _, past_key, past_value, _ = operands
         if not q.rank == k.rank == v.rank:
             fail(self, f"q, k and v must have one rank, got {q.type}, {k.type} and {v.type} (C1)")
         batch, heads, positions, width = _heads(self, "q", q, self.q_num_heads, "C1")
@@ -150,7 +150,7 @@ class RotaryEmbeddingOp(PureOp):
     y = result()
 
     def infer(self, *operands: Any) -> Info:
-        x, cos, sin, ids = (*operands, *[None] * (4 - len(operands)))
+        x, cos, sin, ids = operands
         _heads(self, "x", x, self.num_heads, "C1")
         rank = 3 if ids is None else 2
         fits = cos.rank == sin.rank == rank and all(map(same_dim, cos.dims, sin.dims))

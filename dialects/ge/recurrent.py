@@ -115,8 +115,7 @@ class Recurrent(PureOp, Work):
             fail(self, f"{name} must be [{', '.join(map(str, dims))}], got {info.type} ({code})")
 
     def named(self, operands: tuple[Any, ...]) -> dict[str, Info | None]:
-        given = (*operands, *[None] * (len(self.slots) - len(operands)))
-        return {slot.name: info for slot, info in zip(self.slots, given, strict=True)}
+        return {slot.name: info for slot, info in zip(self.slots, operands, strict=True)}
 
     def flops(self) -> int:
         steps_batch = math.prod(shape_of(self.x.type)[:2])

@@ -222,13 +222,13 @@ class DeformConvOp(PureOp, Contraction):
         return {"kernel_shape": shape_of(self.w.type)[2:]} if min(shape_of(self.w.type)[2:]) > 0 else {}
 
     def infer(self, *operands: Any) -> Info:
-        x, w, offset, b, mask = (*operands, *[None] * (5 - len(operands)))
+        x, w, offset, b, mask = operands
         ranks = {info.rank for info in (x, w, offset, mask) if info is not None}
         if len(ranks) != 1 or x.rank < 3 or not same_dim(x.dims[1], w.dims[1] * self.group):
             fail(self, f"x, w and offset must fit each other, got {x.type}, {w.type} and {offset.type} (C1)")
-        axes = x.rank - 2
+        axes: int = x.rank - 2
         strides, dilations = self.strides or (1,) * axes, self.dilations or (1,) * axes
-        pads = self.pads or (0,) * (2 * axes)
+        pads: tuple[int, ...] = self.pads or (0,) * (2 * axes)
         if not len(strides) == len(dilations) == len(pads) // 2 == axes or min(*strides, *dilations) < 1:
             fail(self, f"strides, dilations and pads must be for {axes} axes (C2)")
         kernel = w.dims[2:]
@@ -279,12 +279,13 @@ class MaxUnpoolOp(PureOp):
     output = result()
 
     def infer(self, *operands: Any) -> Info:
-        x, indices, shape = (*operands, *[None] * (3 - len(operands)))
+        x, indices, shape = operands
         fits = x.rank >= 3 and indices.rank == x.rank and indices.element == i64
         if not fits or not all(map(same_dim, x.dims, indices.dims)):
             fail(self, f"indices must have x's shape and i64, got {x.type} and {indices.type} (C1)")
-        axes = x.rank - 2
-        strides, pads = self.strides or (1,) * axes, self.pads or (0,) * (2 * axes)
+        axes: int = x.rank - 2
+        strides = self.strides or (1,) * axes
+        pads: tuple[int, ...] = self.pads or (0,) * (2 * axes)
         if not len(self.kernel_shape) == len(strides) == len(pads) // 2 == axes:
             fail(self, f"kernel_shape, strides and pads must be for {axes} axes (C2)")
         if shape is not None:
@@ -292,7 +293,7 @@ class MaxUnpoolOp(PureOp):
             if not same_dim(shape.dims[0], x.rank):
                 fail(self, f"output_shape must have {x.rank} elements, got {shape.type} (C3)")
             return x.like(shape.elements or [unknown_size() for _ in x.dims])
-        sizes = [
+        sizes: list[Dim] = [
             (d - 1) * s - pads[k] - pads[axes + k] + size
             for k, (d, s, size) in enumerate(zip(x.dims[2:], strides, self.kernel_shape, strict=True))
         ]

@@ -83,9 +83,9 @@ def test_dims_from_data_and_from_windows() -> None:
     assert built(Col2ImOp, "1x20x9xf32", ints(5, 6), ints(2, 5)).output.type.get_shape() == (1, 2, 5, 6)
     assert built(AffineGridOp, "3x2x3xf32", ints(3, 8, 4, 5)).grid.type.get_shape() == (3, 4, 5, 2)
     op = built(MaxUnpoolOp, "?x4x4x4xf32", "?x4x4x4xi64", kernel_shape=(2, 2), strides=(2, 2), pads=(0, 1, 0, 1))
-    assert op.infer(free(N, 4, 4, 4), free(N, 4, 4, 4, element=i64)).dims == (N, 4, 8, 6)
+    assert op.infer(free(N, 4, 4, 4), free(N, 4, 4, 4, element=i64), None).dims == (N, 4, 8, 6)
     op = built(DeformConvOp, "?x4x?x8xf32", "6x4x3x3xf32", "?x18x?x6xf32")
-    found = op.infer(free(N, 4, M, 8), free(6, 4, 3, 3), free(N, 18, M, 6)).dims
+    found = op.infer(free(N, 4, M, 8), free(6, 4, 3, 3), free(N, 18, M, 6), None, None).dims
     assert found == (N, 6, M - 2, 6)
     assert built(GridSampleOp, "2x3x8x8xf32", "2x4x5x2xf32").y.type.get_shape() == (2, 3, 4, 5)
 
