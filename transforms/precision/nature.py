@@ -14,8 +14,9 @@ from ...dialects.ge import reduction, selection, smooth, softmax, trigonometry
 from ...dialects.ge.arithmetic import PowOp
 from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.conversion import CastOp
+from ...dialects.ge.gather import ScatterElementsOp, ScatterNDOp
 from ...dialects.ge.interfaces import Movement, Reduction, View
-from ...dialects.ge.normalization import BatchNormalizationOp, Normalization
+from ...dialects.ge.normalization import BatchNormalizationOp, MeanVarianceNormalizationOp, Normalization
 from ...dialects.ge.pooling import GlobalMaxPoolOp
 from ...dialects.ge.quantization import DynamicQuantizeLinearOp, Scaled
 from ...dialects.ge.quantized import QuantizedProduct
@@ -63,6 +64,16 @@ FEW = 4096
 def loses(op: Operation) -> bool:
     """Whether an op overflows or loses digits in f16 by nature: sums of many elements, and what LOSES lists."""
     return isinstance(op, LOSES) or (isinstance(op, Reduction | Normalization) and not isinstance(op, EXACT))
+
+
+def lacks_kernels(op: Operation) -> bool:
+    """
+    Whether ONNX has an op in f16 and engines do not: ONNX Runtime refuses to run a scatter that adds up, and to expand
+    a MeanVarianceNormalization.
+    """
+    if isinstance(op, ScatterElementsOp | ScatterNDOp):
+        return op.reduction != "none"
+    return isinstance(op, MeanVarianceNormalizationOp)
 
 
 def moves(op: Operation) -> bool:

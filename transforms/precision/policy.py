@@ -28,7 +28,7 @@ from ...dialects.ge.types import Element, is_integer
 from ..operands import element_type
 from .constants import Converter
 from .keep_list import KeepList
-from .nature import PHASES, counts, loses, moves, quantises
+from .nature import PHASES, counts, lacks_kernels, loses, moves, quantises
 from .schema import Allowed, allowed
 
 UNCHANGED = "this pass does not change such ops"
@@ -36,6 +36,7 @@ LISTED = "named to stay"
 POSITIONS = "positions and sizes"
 QUANTISED = "quantised"
 NO_SCHEMA = "ONNX has no such operator in that type"
+NO_KERNEL = "engines do not run it in that type"
 NATURE = "loses or overflows by nature"
 BETWEEN = "reads only what stays"
 BEYOND = "a constant beyond the range"
@@ -183,6 +184,8 @@ class _Decider:
         readers = [use.operation for use in op.results[0].uses]
         if readers and all(isinstance(reader, QuantizeLinearOp) for reader in readers):
             return QUANTISED
+        if policy.narrows and lacks_kernels(op):
+            return NO_KERNEL
         there = policy.allows(op)
         convertible = [v for v, slot in zip(op.operands, slots_of(op), strict=True) if there.operand(slot)]
         results = [k for k, r in enumerate(op.results) if policy.source(r)]

@@ -42,6 +42,8 @@ class Retyper:
         self.casts: dict[tuple[SSAValue, Attribute], SSAValue] = {}
         self.was: dict[SSAValue, Attribute] = {}
         self.made: list[CastOp] = []
+        self.cancelled: list[tuple[CastOp, SSAValue]] = []
+        """Casts of the source and what stands for them: at the end, since what reads one had the narrow type before."""
         self.constants: dict[ConstantOp, ConstantOp] = {}
 
     def run(self) -> None:
@@ -51,6 +53,10 @@ class Retyper:
         for op in ops:
             if not isinstance(op, ConstantOp):
                 self._visit(op)
+        for op, known in self.cancelled:
+            op.output.replace_all_uses_with(known)
+            Rewriter.erase_op(op)
+        count("casts cancelled", len(self.cancelled))
         self._listed_constants()
         for op in [*reversed(self.made), *ops]:
             if isinstance(op, CastOp | ConstantOp) and op.parent is not None and op.results[0].first_use is None:
@@ -80,9 +86,7 @@ class Retyper:
         if op.to == self.target and (op.input in self.was or self.policy.source(op.input)):
             known = op.input if given == self.target else self.casts.get((op.input, self.target))
             if known is not None:
-                op.output.replace_all_uses_with(known)
-                Rewriter.erase_op(op)
-                count("casts cancelled")
+                self.cancelled.append((op, known))
             elif op.parent is op.input.owner or (isinstance(op.input, OpResult) and op.parent is op.input.op.parent):
                 self.casts[op.input, self.target] = op.output
             return True

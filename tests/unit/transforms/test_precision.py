@@ -7,6 +7,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from gecc.dialects.ge.constants import ConstantOp
 from gecc.dialects.ge.data import array_of
@@ -172,6 +173,21 @@ def test_what_onnx_lacks_in_half_stays():
         module, _ = changed(model("r = Relu x; y = IsInf r", opset=opset))
         [isinf] = [op for op in module.walk() if op.name == "ge.is_inf"]
         assert str(isinf.operands[0].type.element_type) == element  # pyright: ignore
+
+
+def test_what_reads_a_cast_of_the_source_reads_half_still():
+    # The cast goes, since the relu is half already; the function gives half as it did.
+    module, report = changed(model("r = Relu x; y = Cast r to=10"))
+    [function] = [op for op in module.walk() if isinstance(op, FuncOp)]
+    assert [str(t) for t in function.function_type.outputs] == ["tensor<2x4xf16>"]
+    assert (casts(module), report.counts["casts cancelled"]) == (1, 1)
+
+
+def test_what_engines_do_not_run_in_half_stays():
+    made = model("y = ScatterND x i u", i=np.zeros((1, 1), np.int64), u=np.ones((1, 4), np.float32))
+    assert types(changed(made)[0])["y"] == "f16"
+    made.graph.node[0].attribute.append(helper.make_attribute("reduction", "add"))
+    assert types(changed(made)[0])["y"] == "f32"
 
 
 def test_quantised_parts_stay():
