@@ -19,7 +19,7 @@ PAGE = Path(__file__).with_name("opaque.md")
 HEAD = """\
 # Operators that stay opaque
 
-Written by `docs/opaque.py` from the newest operator sets of the installed onnx package; a test holds it current.
+Written by `docs/opaque.py` for operator set {opset}; a test holds it current.
 
 An operator that is no op of the dialect is imported as `ge.opaque`, with its type, domain, version and attributes. It
 runs by the onnx package's reference, is exported unchanged, and is a barrier for passes that need to know more than
@@ -96,12 +96,13 @@ def page() -> str:
         old = " (deprecated)" if schema.deprecated else ""
         rows.setdefault(reason, []).append(f"`{domain}::{name}`{old}" if domain else f"`{name}`{old}")
     known = sum(domain == "" for domain, _ in ONNX_OPS)
-    text = (
-        f"{HEAD}\nOf the {sum(not domain for domain, _ in newest)} operators of the default domain, {known} are ops.\n"
-    )
-    text += "Of com.microsoft's, all are opaque: their meaning is ONNX Runtime's, and they are imported only.\n"
+    every = sum(not domain for domain, _ in newest)
+    text = HEAD.format(opset=onnx.defs.onnx_opset_version())
+    text += f"\nOf the {every} operators of the default domain, {known} are ops. Of com.microsoft's, all are opaque:\n"
+    text += "their meaning is ONNX Runtime's, and they are imported only.\n"
     for reason, names in rows.items():
-        text += f"\n## {reason[0].upper()}{reason[1:]}\n\n{_wrapped(f'{REASONS[reason]}.')}\n\n{_wrapped(', '.join(names))}\n"
+        title = f"{reason[0].upper()}{reason[1:]}"
+        text += f"\n## {title}\n\n{_wrapped(f'{REASONS[reason]}.')}\n\n{_wrapped(', '.join(names))}\n"
     return text
 
 
