@@ -19,7 +19,7 @@ from ....dialects.ge.interfaces import Contraction, View
 from ....dialects.ge.normalization import LayerNormalizationOp, RMSNormalizationOp
 from ....dialects.ge.reduction import ReduceMeanOp
 from ....dialects.ge.slicing import PadOp
-from ....dialects.ge.types import shape_of
+from ....dialects.ge.types import is_tensor, shape_of
 from ....dialects.ge.window import Windowed
 from ..pattern import Found, Pattern, Why, op
 from ..rules import Rule
@@ -56,6 +56,8 @@ def same_rows(one: Operation, root: Operation) -> bool:
     """`same_shape`, where rows may be counted otherwise: what is between two reshapes around a product of matrices."""
     if same_shape(one, root):
         return True
+    if not is_tensor(one.results[0].type) or not is_tensor(root.results[0].type):
+        return False
     shape, wanted = shape_of(one.results[0].type), shape_of(root.results[0].type)
     return isinstance(one, Pointwise | View) and _as_many(shape, wanted)
 
