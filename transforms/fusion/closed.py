@@ -18,6 +18,7 @@ from xdsl.traits import ConstantLike
 from ...dialects.ge.errors import node_name
 from ...dialects.ge.interfaces import is_pure
 from ...dialects.ge.quantization import DequantizeLinearOp
+from ...dialects.ge.types import is_tensor
 from .fusion import is_constant
 
 Admits: TypeAlias = Callable[[Operation, Operation], bool]
@@ -118,8 +119,10 @@ class Grower:
         return all(v.owner in inside or is_constant(v) or self._place(v.owner) < self._place(root) for v in op.operands)
 
     def _joins(self, op: Operation) -> bool:
-        """Whether an op is in the block, pure, simple and no constant."""
-        return op.parent is self.block and not op.regions and not op.has_trait(ConstantLike) and is_pure(op)
+        """Whether an op is in the block, pure, simple, no constant, and gives tensors whose rank is known."""
+        if op.parent is not self.block or op.regions or op.has_trait(ConstantLike) or not has_ranks(op):
+            return False
+        return is_pure(op)
 
     def _read_inside(self, value: SSAValue, inside: set[Operation]) -> bool:
         """Whether nothing outside reads a value, and something inside does."""
@@ -129,3 +132,8 @@ class Grower:
             if k >= MANY or use.operation not in inside:
                 return False
         return found
+
+
+def has_ranks(op: Operation) -> bool:
+    """Whether all that an op reads and gives are tensors of known rank: rules ask for shapes."""
+    return all(is_tensor(value.type) for value in (*op.operands, *op.results))

@@ -36,7 +36,7 @@ from ..base import GePass
 from ..report import count, missed
 from ..rewriting import functions, is_isolated
 from .catalogue import CATALOGUE
-from .closed import MANY, Grower, Near, shown, why_open
+from .closed import MANY, Grower, Near, has_ranks, shown, why_open
 from .condition import Missing
 from .fusion import CannotFuse, fuse
 from .matcher import Matcher
@@ -213,7 +213,9 @@ class Fuser:
             return
         for use in itertools.islice(ops[-1].results[0].uses, MANY):
             reader = use.operation
-            if reader.parent is self.block and not isinstance(reader, ReturnOp) and rule.after(reader, ops[-1]):
+            if reader.parent is not self.block or isinstance(reader, ReturnOp) or not has_ranks(reader):
+                continue
+            if rule.after(reader, ops[-1]):
                 why = why_open(ops[-1], {*ops, reader}, self.block)
                 if why:
                     missed(reader, f'not fused by "{rule.name}": {why}')
