@@ -91,7 +91,7 @@ SIMPLIFY = Phase(
     rounds=4,
 )
 PHASES = (
-    Phase("open", ("inline-fusion",)),
+    Phase("open", ("fold-initializer-inputs", "inline-fusion")),
     SIMPLIFY,
     Phase("tune", ("auto-tune",)),
     Phase("precision", ("precision",)),

@@ -25,7 +25,7 @@ from ..dialects.ge.data import INLINE, array_of, find_module, weights_path
 from ..dialects.ge.errors import InputError, node_name, text_of
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import nbytes, shape_of
-from .nodes import DEFAULT_OPSET, names_of_outputs, node_of, resolved
+from .nodes import DEFAULT_OPSET, SPARSE, names_of_outputs, node_of, resolved
 from .values import fill_tensor, i64_vector, is_known, tensor_of_array, value_info
 
 SPLAT_AS_DATA = 8 * INLINE
@@ -104,6 +104,11 @@ class GraphExporter:
                 continue
             layout = getattr(op, "data_format", "NCHW") if isinstance(op, GeOp) else "NCHW"
             node = node_of(op, self.name, self.body, self.opset)
+            if SPARSE in op.attributes:
+                sparse = node.attribute[0].sparse_tensor
+                sparse.values.name = node.output[0]
+                graph.sparse_initializer.append(sparse)
+                continue
             if layout == "NCHW":
                 nodes.append(node)
             else:
@@ -345,7 +350,7 @@ def _refuse_foreign(function: FuncOp, opset: int) -> None:
     from .nodes import since_version
 
     for op in function.walk():
-        if isinstance(op, OpaqueOp) and op.domain is None:
+        if isinstance(op, OpaqueOp) and op.domain is None and SPARSE not in op.attributes:
             was, now = (since_version(op.op_type.data, v) for v in (op.version.value.data, opset))
             if was != now:
                 raise InputError(f"{op.op_type.data} is another operator in opset {opset}", node=node_name(op))

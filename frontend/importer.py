@@ -17,7 +17,15 @@ import numpy as np
 import onnx
 import onnx.defs
 import onnx.shape_inference
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    SparseTensorProto,
+    TensorProto,
+    ValueInfoProto,
+)
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -47,6 +55,7 @@ from ..dialects.ge.types import UnknownType, element_of, is_tensor, shape_of, te
 from . import wire
 from .attributes import plain_value, to_mlir
 from .known import KnownNodes, schema_of
+from .nodes import SPARSE
 from .values import dims_from_proto, tensor_from_proto, type_from_proto
 
 
@@ -156,10 +165,9 @@ class _Importer:
             block.add_op(op)
             scope[tensor.name] = op.output
         for sparse in graph.sparse_initializer:
-            attribute = AttributeProto(name="sparse_value", type=AttributeProto.SPARSE_TENSOR, sparse_tensor=sparse)
-            name = sparse.values.name
-            node = NodeProto(op_type="Constant", output=[name], attribute=[attribute])
-            self.node(block, node, scope)
+            op = self.sparse(sparse)
+            block.add_op(op)
+            scope[sparse.values.name] = op.results[0]
         for node in _in_order(graph, scope):
             try:
                 self.node(block, node, scope)
@@ -169,6 +177,20 @@ class _Importer:
                 # The message names the node already where it has a name.
                 text = str(err).partition("\n\n")[0] if "\n\n" in str(err) else str(err)
                 raise InputError(text.removeprefix(f'node "{_label(node)}": '), node=_label(node)) from None
+
+    def sparse(self, sparse: SparseTensorProto) -> Operation:
+        """A sparse initialiser: the constant that ONNX has an operator for, with a mark of where an export puts it."""
+        attribute = AttributeProto(name="sparse_value", type=AttributeProto.SPARSE_TENSOR, sparse_tensor=sparse)
+        try:
+            type_ = tensor_type(element_of(sparse.values.data_type).type, tuple(sparse.dims))
+        except KeyError:
+            raise InputError(f"sparse initialiser {sparse.values.name!r} has no element type") from None
+        attrs = {"sparse_value": to_mlir(attribute, self.symbol)}
+        # Constant has sparse values since opset 11; an initialiser may be sparse in a model of any opset.
+        op = OpaqueOp("Constant", max(self.opsets.get("", 1), 11), [], [type_], attrs=attrs, pure=True)
+        op.attributes[SPARSE] = UnitAttr()
+        set_names(op, None, [sparse.values.name])
+        return op
 
     def node(self, block: Block, node: NodeProto, scope: dict[str, SSAValue]) -> None:
         domain = "" if node.domain == "ai.onnx" else node.domain

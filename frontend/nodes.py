@@ -29,6 +29,10 @@ DEFAULT_OPSET = 21
 """What a module that does not say its opset is exported as: read by every runtime of the last years."""
 
 
+SPARSE = "onnx.sparse_initializer"
+"""Marks the ge.opaque Constant that an export writes as a sparse initialiser."""
+
+
 def node_of(
     op: Operation,
     name_of: Callable[[SSAValue], str],

@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 
 _PASSES = {
     "infer-shape": "shape.infer_shape:InferShape",
+    "fold-initializer-inputs": "simplify.fold_initializer_inputs:FoldInitializerInputs",
     "constant-folding": "simplify.constant_folding:ConstantFolding",
     "dimension-compute": "shape.dimension_compute:DimensionCompute",
     "dimension-adjust": "shape.dimension_adjust:DimensionAdjust",
