@@ -1,0 +1,190 @@
+"""
+Bytes of activations: one arena, against no reuse, what GE does and what onnxsim plans.
+
+    python bench/memory.py resnet50.onnx bert.onnx -o rows.csv
+    python bench/memory.py *.onnx --level=0 --dim seq=128
+
+A model is bound to batch 1, goes through `-O3` (or the level given) and on to buffers; each column then places the same
+buffers. Inputs and results are the caller's memory and stand in a column of their own: onnxsim counts them in. It
+plans what onnxsim itself made of the model, with every operand and result apart. Exit code 1 where anything failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+DIMS = {"batch": 1, "seq": 128, "past_seq": 128, "height": 256, "width": 256}
+OTHER_DIM = 1
+
+ALGORITHMS = {"binary_block": "ge-binary-block", "max_block": "ge-max-block", "greedy": "greedy", "arena": "search"}
+"""By column of the table."""
+
+
+@dataclass
+class Row:
+    """
+    tensors    bytes of all that launches compute, nothing over an operand and no address twice: no reuse
+    arena      ours; `bound` is what no arena for these lifetimes can be smaller than
+    seconds    of ge-bufferize and memory-reuse with a search
+    caller     bytes of inputs and results
+    onnxsim    its arena, those included; None where it is not installed or fails
+    left_out   tensors that onnxsim finds no size for and leaves out of its arena
+    """
+
+    model: str
+    tensors: int = 0
+    binary_block: int = 0
+    max_block: int = 0
+    greedy: int = 0
+    arena: int = 0
+    bound: int = 0
+    seconds: float = 0.0
+    caller: int = 0
+    onnxsim: int | None = None
+    left_out: int = 0
+    failure: str = ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path, help=".onnx files")
+    parser.add_argument("--level", type=int, default=3, choices=range(4), help="-O level before buffers")
+    parser.add_argument("--alignment", type=int, default=32, help="bytes")
+    parser.add_argument("--dim", action="append", default=[], metavar="NAME=N", help=f"a free dim; by default {DIMS}")
+    parser.add_argument("-o", dest="output", type=Path, help="the table as CSV")
+    args = parser.parse_args()
+    dims = DIMS | {name: int(size) for name, _, size in (each.partition("=") for each in args.dim)}
+    rows: list[Row] = []
+    for path in args.files:
+        shapes: dict[str, list[int]] = {}
+        row = Row(path.stem)
+        try:
+            shapes = _input_shapes(path, dims)
+            row = _apart(_planned, path, shapes, args.level, args.alignment)
+        except Exception as error:
+            row.failure = " ".join(str(error).split()) or type(error).__name__
+        try:
+            row.onnxsim, row.left_out = _apart(_onnxsim, path, shapes)
+        except Exception as error:
+            print(f"{row.model}: onnxsim: {error}", file=sys.stderr)
+        rows.append(row)
+        print(f"{row.model}: {row.failure or 'ok'}", file=sys.stderr, flush=True)
+        if args.output:
+            _write(rows, args.output)
+    _show(rows)
+    return 1 if any(row.failure for row in rows) else 0
+
+
+def _apart(function: Callable[..., Any], *args: Any) -> Any:
+    """A call in a process of its own: what one model takes is gone before the next one."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *args).result()
+
+
+def _input_shapes(path: Path, dims: Mapping[str, int]) -> dict[str, list[int]]:
+    """Of the inputs that have free dims."""
+    graph = onnx.load(path, load_external_data=False).graph
+    constants = {tensor.name for tensor in graph.initializer}
+    shapes: dict[str, list[int]] = {}
+    for info in graph.input:
+        declared = info.type.tensor_type.shape.dim
+        if info.name not in constants and any(not d.HasField("dim_value") for d in declared):
+            sizes = (d.dim_value if d.HasField("dim_value") else dims.get(d.dim_param, OTHER_DIM) for d in declared)
+            shapes[info.name] = list(sizes)
+    return shapes
+
+
+def _planned(path: Path, shapes: Mapping[str, list[int]], level: int, alignment: int) -> Row:
+    from gecc.dialects.ge.types import nbytes
+    from gecc.driver.instrument import run_or_tell
+    from gecc.driver.phases import plan
+    from gecc.driver.registry import default_registry
+    from gecc.frontend import import_model
+    from gecc.transforms.memory.arena import BOUND
+    from gecc.transforms.memory.ge_bufferize import GeBufferize
+    from gecc.transforms.memory.memory_reuse import MemoryReuse
+    from gecc.transforms.rewriting import functions
+    from gecc.transforms.shape.bind import bind_shapes
+
+    registry = default_registry(lambda text: None)
+    context = registry.context()
+
+    def read() -> Any:
+        module = import_model(path)
+        bind_shapes(module, shapes)
+        return module
+
+    module = read()
+    run_or_tell(context, module, plan(registry, level), read)
+    row = Row(path.stem)
+    apart = module.clone()
+    for one in (GeBufferize(in_place=False), MemoryReuse(alignment=alignment, max_reuse_ratio=0.0)):
+        one.apply(context, apart)
+    row.tensors = nbytes(next(functions(apart)).body.block.args[-1].type)
+    begin = time.perf_counter()
+    GeBufferize().apply(context, module)
+    row.seconds = time.perf_counter() - begin
+    (function,) = functions(module)
+    *args, arena = function.body.block.args
+    row.caller = sum(nbytes(a.type) for a in args)
+    for column, algorithm in ALGORITHMS.items():
+        begin = time.perf_counter()
+        MemoryReuse(alignment=alignment, algorithm=algorithm).apply(context, module)
+        setattr(row, column, nbytes(arena.type))
+    row.seconds += time.perf_counter() - begin
+    row.bound = function.attributes[BOUND].value.data
+    return row
+
+
+def _onnxsim(path: Path, shapes: Mapping[str, list[int]]) -> tuple[int | None, int]:
+    try:
+        import onnxsim
+    except ModuleNotFoundError:
+        return None, 0
+    model, _ = onnxsim.simplify(onnx.load(path), overwrite_input_shapes=shapes or None)
+    plan = onnxsim.plan_activation_memory(model)
+    return plan.arena_bytes, len(plan.unplanned)
+
+
+def _write(rows: list[Row], path: Path) -> None:
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, [field.name for field in fields(Row)])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+
+
+def _show(rows: list[Row]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    names = ("model", "no reuse", "GE binary", "GE max", "greedy", "arena", "bound", "", "s", "caller", "onnxsim")
+    for name in (*names, "failure"):
+        table.add_column(name, justify="left" if name in ("model", "failure") else "right")
+    for row in rows:
+        numbers = (row.tensors, row.binary_block, row.max_block, row.greedy, row.arena, row.bound)
+        table.add_row(
+            row.model,
+            *(f"{n:,}" for n in numbers),
+            "proved" if row.arena == row.bound else f"+{row.arena / row.bound - 1:.2%}" if row.bound else "",
+            f"{row.seconds:.2f}",
+            f"{row.caller:,}",
+            "" if row.onnxsim is None else f"{row.onnxsim:,}" + (f" without {row.left_out}" if row.left_out else ""),
+            row.failure,
+        )
+    Console(width=None if sys.stdout.isatty() else 240).print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
