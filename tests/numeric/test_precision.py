@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from onnx import ModelProto, TensorProto
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f16
 
 from gecc.driver.numerics import HALF_TOLERANCE
 from gecc.driver.phases import plan
@@ -17,7 +19,9 @@ from gecc.driver.registry import Registry, default_registry
 from gecc.frontend import export_model, import_model, materialise
 from gecc.reference import make_inputs
 from gecc.reference import run as evaluate
+from gecc.transforms.precision.precision import Precision
 
+from .graphs import programs
 from .whole_models import names, whole
 
 DIMS = {"batch": 2, "seq": 16}
@@ -84,3 +88,23 @@ def test_in_f16_throughout_it_is_near(name: str, mode: str, registry: Registry):
     expected = evaluate(import_model(proto), inputs)
     got = evaluate(lowered(proto, mode, registry), inputs)
     assert max(far(a, b) for a, b in zip(expected.values(), got.values(), strict=True)) <= HALF_TOLERANCE
+
+
+@pytest.mark.parametrize("mode", ["force_fp16", "allow_mix_precision", "allow_fp32_to_fp16", "force_fp32"])
+@given(module=programs())
+@settings(max_examples=25)
+def test_random_programs(mode: Any, module: ModuleOp):
+    inputs = make_inputs(module)
+    before = {name: value.dtype for name, value in evaluate(module, inputs).items()}
+    Precision(mode=mode).apply(Context(), module)
+    module.verify()
+    after = evaluate(import_model(materialise(export_model(module))), inputs)
+    assert {name: value.dtype for name, value in after.items()} == before
+
+    casts = [(op.operands[0], op.results[0].type) for op in module.walk() if op.name == "ge.cast"]
+    ours = [cast for cast in casts if f16 in (cast[0].type.element_type, cast[1].element_type)]  # pyright: ignore
+    assert len(ours) == len(set(ours)), "a value is cast twice"
+
+    text = str(module)
+    Precision(mode=mode).apply(Context(), module)
+    assert str(module) == text
