@@ -22,7 +22,7 @@ from time import monotonic
 from . import kernel, native
 from .greedy import best_of_orders, orders
 from .sections import Life, Sections, sections_of
-from .state import Search, forget, new_search, reset
+from .state import MEMO, Ints, Search, new_search, reset
 
 Kernel = Callable[[Search], int]
 Try = tuple[int, Sequence[int], int]
@@ -34,11 +34,11 @@ PYTHON_WORK = 2_000_000
 FIRST_DIVES = 8
 """How deep a portfolio's first tries are: steps as a share of buffers x (buffers + sections), which a dive may take."""
 
-GROWTH = 1.5
+GROWTH = 2
 """Of the work of a try, from one round of the portfolio to the next."""
 
 NOISE = 0.03
-"""Standard deviation of a rank in a noisy order, as a share of the number of buffers; up to three times that."""
+"""Standard deviation of a place in a noisy order, as a share of the number of buffers; up to five times that."""
 
 MOST_BUFFERS, MOST_PAIRS = 3_000, 1_000_000
 """More buffers than greedy has not packed well enough, or pairs of them alive together, are left as they are: a node of
@@ -156,12 +156,18 @@ class _Clock:
         self.steps_a_second = 1e8
 
 
+@dataclass(slots=True)
+class _Attempt:
+    """One capacity: what comes next of its portfolio, and what the search learned of it."""
+
+    tries: Iterator[Try]
+    weight: Ints
+    memo: Ints
+
+
 class _Minimum:
     """
-    A problem of which greedy found a packing, `offsets` of `size`, and a search.
-
-    x        what the kernel works on
-    tries    for each capacity tried, what comes next of its portfolio
+    A problem of which greedy found a packing, `offsets` of `size`, and a search; `x` is what the kernel works on.
     """
 
     def __init__(self, sections: Sections, offsets: list[int], enough: int, clock: _Clock):
@@ -170,8 +176,7 @@ class _Minimum:
         self.bound = sections.bound
         self.x = new_search(sections)
         self.orders = list(orders(sections))
-        self.tries: dict[int, Iterator[Try]] = {}
-        self.remembered = 0  # the capacity below which the memo's states failed
+        self.attempts: dict[int, _Attempt] = {}
 
     def search(self) -> None:
         """Until the packing is good enough, or time or work are up."""
@@ -191,23 +196,24 @@ class _Minimum:
                 if self.size - low <= self.size >> 10:
                     break
                 capacity = (low + self.size) // 2
+            self.attempts = {c: a for c, a in self.attempts.items() if c < self.size}
             share *= 2
 
     def _below(self, capacity: int, share: int) -> int:
         """The outcome of so much work on one capacity, going on where the last such work left off."""
-        x, clock, sections = self.x, self.clock, self.sections
-        if self.remembered != capacity:
-            self.remembered = capacity
-            forget(x)
-        tries = self.tries.setdefault(capacity, self._portfolio(capacity))
+        x, clock = self.x, self.clock
+        if capacity not in self.attempts:
+            self.attempts[capacity] = _Attempt(self._portfolio(capacity), [1] * x.m, [0] * MEMO)
+        attempt = self.attempts[capacity]
+        x.weight, x.memo = attempt.weight, attempt.memo
+        outcome = kernel.GAVE_UP
         share += clock.work
-        while clock.work < share and not clock.is_up:
-            x.rule, order, limit = next(tries)
-            reset(x, sections, capacity, order)
+        while outcome == kernel.GAVE_UP and clock.work < share and not clock.is_up:
+            x.rule, order, limit = next(attempt.tries)
+            reset(x, self.sections, capacity, order)
             outcome = clock.run(x, limit)
-            if outcome != kernel.GAVE_UP:
-                return outcome
-        return kernel.GAVE_UP
+        attempt.weight, attempt.memo = x.weight, x.memo
+        return outcome
 
     def _first_limit(self) -> int:
         return FIRST_DIVES * self.x.n * (self.x.n + self.x.m)
@@ -218,11 +224,11 @@ class _Minimum:
         count = len(self.offsets)
         limit = self._first_limit()
         rank_noise = 0.0
-        for spread in cycle((2, 3, 1)):
+        for spread in cycle((1, 5, 2)):
             for rule in range(kernel.RULES):
                 for order in self.orders:
                     yield rule, _shuffled(order, rank_noise, chance) if rank_noise else order, limit
-            limit = int(limit * GROWTH)
+            limit *= GROWTH
             self.x.weight = [1 + weight // 2 for weight in self.x.weight]  # old failures fade
             rank_noise = NOISE * count * spread
 

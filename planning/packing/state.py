@@ -85,7 +85,7 @@ def new_search(sections: Sections) -> Search:
     n, m = len(sections.size), sections.count
     member_at, members = _flat(sections.members)
     near_at, near = _flat(sections.near)
-    trail, frames = 1024 * (n + m) + 4096, 64 * n + 4096
+    trail, frames = 64 * (n + m) + (1 << 17), 16 * n + (1 << 14)
     chance = random.Random(0)
     return Search(
         capacity=0,
@@ -143,11 +143,6 @@ def reset(x: Search, sections: Sections, capacity: int, order: Sequence[int]) ->
     x.rank = [0] * n
     for place, b in enumerate(order):
         x.rank[b] = place
-
-
-def forget(x: Search) -> None:
-    """The states that failed: they do so below one capacity only."""
-    x.memo = [0] * MEMO
 
 
 def _flat(rows: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:

@@ -144,7 +144,6 @@ def test_the_least_arena_of_c():
     assert (found.size, found.proved) == (1_039_360, True)
 
 
-@pytest.mark.slow
 @needs_minimalloc
 @needs_llvmlite
 def test_the_least_arena_of_d():
