@@ -190,6 +190,11 @@ class Search:
 
     # -------------------------------------------------------------- products and sums
 
+    def _too_many(self, todo: Sequence[SSAValue], left: Sequence[Pattern]) -> bool:
+        """Whether there is no pattern left for each value that is no number: powers of powers have many factors."""
+        self.steps += 1
+        return self.steps > STEPS or sum(number_in(value) is None for value in todo) > len(left)
+
     def _leaf(self, value: SSAValue, left: list[Pattern]) -> Iterator[list[Pattern]]:
         """Lays one of `left` on a value; gives those that are left then."""
         for k, pattern in enumerate(left):
@@ -202,6 +207,8 @@ class Search:
                 yield
             elif not left:
                 self._near(f"the factor is {scale:.7g}, not {_words(of.scale)}")
+            return
+        if self._too_many(todo, left):
             return
         value, *rest = todo
         given = number_in(value)
@@ -238,6 +245,8 @@ class Search:
                 yield
             elif not left:
                 self._near(f"what is added is {added:.7g}, not {_words(of.added)}")
+            return
+        if self._too_many(todo, left):
             return
         value, *rest = todo
         given = number_in(value)

@@ -529,3 +529,13 @@ def test_a_user_s_fusion_is_left_alone_whatever_its_name():
     OpFusion().apply(Context(), module)
     assert fusion.label.data == "ExpRelu"
     assert module_text(module) == text
+
+
+def test_powers_of_powers_are_looked_at_in_bounded_time():
+    b = Builder()
+    y = b.input(2, 2)
+    for _ in range(100):
+        y = b.Mul(y, y)
+    module = b.done(b.Mul(b.Sigmoid(y), y))
+    OpFusion().apply(Context(), module)
+    assert any(isinstance(op, FusionOp) for op in module.walk())

@@ -12,14 +12,20 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from gecc.dialects.ge import Ge
 from gecc.dialects.ge.activation import ClipOp, ReluOp
-from gecc.dialects.ge.arithmetic import AddOp, MulOp
+from gecc.dialects.ge.arithmetic import AddOp, MulOp, SubOp
 from gecc.dialects.ge.bodies import FusionOp
 from gecc.dialects.ge.constants import constant
 from gecc.dialects.ge.contraction import MatMulOp
 from gecc.dialects.ge.convolution import ConvOp
 from gecc.dialects.ge.core import set_names
 from gecc.dialects.ge.math import AbsOp, NegOp
-from gecc.dialects.ge.movement import ReshapeOp
+from gecc.dialects.ge.movement import ReshapeOp, TransposeOp
+from gecc.dialects.ge.normalization import LayerNormalizationOp
+from gecc.dialects.ge.quantization import DequantizeLinearOp, QuantizeLinearOp
+from gecc.dialects.ge.reduction import ReduceMeanOp
+from gecc.dialects.ge.slicing import ConcatOp, SliceOp
+from gecc.dialects.ge.smooth import SigmoidOp
+from gecc.dialects.ge.softmax import SoftmaxOp
 from gecc.dialects.ge.text import module_text, parse_module
 from gecc.dialects.ge.types import tensor_type
 from gecc.reference import make_inputs, run
@@ -31,14 +37,15 @@ from gecc.transforms.fusion.op_fusion import fuse_in
 from gecc.transforms.fusion.rules import Rule
 
 SHAPE = (1, 3, 2, 2)
-UNARY = {"Relu": ReluOp, "Abs": AbsOp, "Neg": NegOp}
+UNARY = {"Relu": ReluOp, "Abs": AbsOp, "Neg": NegOp, "Sigmoid": SigmoidOp}
 BINARY = {"Add": AddOp, "Mul": MulOp}
-KINDS = [*UNARY, *BINARY, "Bias", "Clip", "MatMul", "Conv", "Reshape"]
+NAMED = ["Softmax", "LayerNorm", "Centre", "Transpose", "Concat", "Integers"]
+KINDS = [*UNARY, *BINARY, "Bias", "Clip", "MatMul", "MatMulOfTwo", "Conv", "Reshape", *NAMED]
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> ModuleOp:
-    """A module of up to 14 ops on values of one shape, and constants that some of them share."""
+    """A module of up to 14 steps, of one or two ops each, on values of one shape, and constants that some share."""
     module = ModuleOp([])
     block = Block(arg_types=[tensor_type(f32, SHAPE)] * 2)
     random = np.random.default_rng(0)
@@ -60,6 +67,11 @@ def graphs(draw: st.DrawFn) -> ModuleOp:
     def any_value() -> SSAValue:
         return draw(st.sampled_from(values[-4:]))
 
+    def put(op: Operation) -> SSAValue:
+        set_names(op, f"inner_{len(block.ops)}", [f"inner_{len(block.ops)}"])
+        block.add_op(op)
+        return op.results[0]
+
     def op_of(kind: str) -> Operation:
         match kind:
             case "Add" | "Mul":
@@ -73,6 +85,23 @@ def graphs(draw: st.DrawFn) -> ModuleOp:
                 return MatMulOp(any_value(), floats(2, 2))
             case "Conv":
                 return ConvOp(any_value(), floats(3, 3, 1, 1), floats(3))
+            case "MatMulOfTwo":
+                return MatMulOp(any_value(), any_value())
+            case "Softmax":
+                return SoftmaxOp(any_value(), axis=-1)
+            case "LayerNorm":
+                return LayerNormalizationOp(any_value(), floats(2), None)
+            case "Centre":
+                x = any_value()
+                return SubOp(x, put(ReduceMeanOp(x, put(constant(np.array([-1]), module)))))
+            case "Transpose":
+                return TransposeOp(any_value(), perm=(0, 1, 3, 2))
+            case "Concat":
+                pair = put(ConcatOp(any_value(), any_value(), axis=0))
+                return SliceOp(pair, *(put(constant(np.array([k]), module)) for k in (0, 1)))
+            case "Integers":
+                scale, zero = (put(constant(np.array(v), module)) for v in (np.float32(0.5), np.int8(0)))
+                return DequantizeLinearOp(put(QuantizeLinearOp(any_value(), scale, zero)), scale, zero)
             case "Reshape":
                 return ReshapeOp(any_value(), known(np.array(SHAPE)))
             case _:
