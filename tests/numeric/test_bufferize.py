@@ -336,7 +336,20 @@ def grow(graph: Graph, draw: Draw) -> None:
     same = [v for v in graph.values if v.type == a.type]
     match draw(
         st.sampled_from(
-            ["unary", "unary", "binary", "matmul", "transpose", "view", "concat", "split", "slice", "fusion"]
+            [
+                "unary",
+                "unary",
+                "binary",
+                "matmul",
+                "transpose",
+                "view",
+                "concat",
+                "join",
+                "join",
+                "split",
+                "slice",
+                "fusion",
+            ]
         )
     ):
         case "unary":
@@ -355,6 +368,15 @@ def grow(graph: Graph, draw: Draw) -> None:
         case "concat":
             axis = draw(st.integers(0, len(shape) - 1))
             graph.add(onnx_op("Concat", *draw(st.lists(st.sampled_from(same), min_size=1, max_size=2)), a, axis=axis))
+        case "join":
+            fresh = [
+                onnx_op(draw(st.sampled_from(UNARY)), v)
+                for v in draw(st.lists(st.sampled_from(same), min_size=2, max_size=3))
+            ]
+            for op in fresh:
+                graph.add(op)
+            axis = draw(st.integers(0, len(shape) - 1))
+            graph.add(onnx_op("Concat", *(op.results[0] for op in fresh), axis=axis))
         case "split":
             axis = draw(st.integers(0, len(shape) - 1))
             if shape[axis] % 2 == 0:
