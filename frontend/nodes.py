@@ -122,7 +122,9 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
     since = since_version(op.onnx.type, opset, op.onnx.domain)
     plain = op.attrs() if since >= op.onnx.since or op.onnx.domain else op.to_older(since) or {}
     for name, value in plain.items():
-        if not op.decls[name].ours:
+        if name not in op.decls:  # an older version's own
+            attrs.append(onnx.helper.make_attribute(name, value))
+        elif not op.decls[name].ours:
             attrs.append(proto_of(name, op.decls[name].codec.kind, value, resolve))
     if op.onnx.domain:  # the operator is what the op's declaration says: ONNX has no schema of it
         known = frozenset(op.decls)

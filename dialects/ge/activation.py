@@ -5,9 +5,10 @@ outside of training. smooth.py has the rest.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from .core import OnnxName, ge_op, operand, opt_integer, opt_operand, real, result
+from .core import OnnxName, ge_op, operand, opt_integer, opt_operand, real, result, without_hints
 from .dims import Dim
 from .elementwise import FloatUnary, Pointwise, Unary, clipped, larger, smaller
 from .errors import fail
@@ -264,6 +265,14 @@ class DropoutOp(Pointwise, View):
     training_mode = opt_operand()
     seed = opt_integer()
     output = result()
+
+    @classmethod
+    def from_older(cls, version: int, attrs: dict[str, Any], operands: Sequence[Info | None]) -> dict[str, Any] | None:
+        attrs = without_hints(attrs)
+        return attrs if attrs.pop("is_test", 0) == 1 else None
+
+    def to_older(self, version: int) -> dict[str, Any] | None:
+        return self.attrs() | {"is_test": 1}
 
     @classmethod
     def accepts(cls, attrs: dict[str, Any], operands: int, results: int) -> bool:

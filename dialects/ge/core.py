@@ -113,6 +113,11 @@ def opt_result() -> Tensor | None:
     return cast("Tensor | None", opt_result_def(TensorType))
 
 
+def without_hints(attrs: dict[str, Any]) -> dict[str, Any]:
+    """A node's attributes without what opset 5 and older let an engine do: it changes no value."""
+    return {name: value for name, value in attrs.items() if name != "consumed_inputs"}
+
+
 def var_results() -> Sequence[Tensor]:
     return cast("Sequence[Tensor]", var_result_def(TensorType))
 

@@ -9,14 +9,14 @@ converts what it gives to the result's element type. Of its namespace it uses nu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute
 
-from .core import PureOp, operand, result
+from .core import PureOp, operand, result, without_hints
 from .data import Array
 from .dims import Dim, Expr, choose, is_size, unknown
 from .errors import fail
@@ -102,6 +102,13 @@ class Unary(Pointwise):
         self.check(x)
         element = self.result_element(x.element)
         return Info(element, x.dims, self.elements_of(element, x))
+
+    @classmethod
+    def from_older(cls, version: int, attrs: dict[str, Any], operands: Sequence[Info | None]) -> dict[str, Any] | None:
+        return without_hints(attrs)
+
+    def to_older(self, version: int) -> dict[str, Any] | None:
+        return self.attrs()
 
     def check(self, x: Info) -> None:
         """The op's own constraints."""

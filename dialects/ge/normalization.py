@@ -12,7 +12,19 @@ from typing import Any, ClassVar
 
 from xdsl.ir import Operation
 
-from .core import OnnxName, PureOp, ge_op, integer, ints, operand, opt_operand, opt_result, real, result
+from .core import (
+    OnnxName,
+    PureOp,
+    ge_op,
+    integer,
+    ints,
+    operand,
+    opt_operand,
+    opt_result,
+    real,
+    result,
+    without_hints,
+)
 from .dims import Dim
 from .errors import fail
 from .info import Info, axes_of, axis_of, same_dim, same_element
@@ -73,7 +85,8 @@ class BatchNormalizationOp(PerChannel, Overwrites):
         %y = ge.batch_normalization %x, %s, %b, %m, %v : tensor<?x64x56x56xf32>, tensor<64xf32>, tensor<64xf32>,
                tensor<64xf32>, tensor<64xf32> -> tensor<?x64x56x56xf32>
 
-    Source: ONNX BatchNormalization-15 with training_mode 0; before 14, with one result; before 9, with spatial 1.
+    Source: ONNX BatchNormalization-15 with training_mode 0; before 14, with one result; before 9, with spatial 1;
+    before 7, with is_test 1.
     """
 
     name = "ge.batch_normalization"
@@ -93,6 +106,15 @@ class BatchNormalizationOp(PerChannel, Overwrites):
     @classmethod
     def accepts(cls, attrs: dict[str, Any], operands: int, results: int) -> bool:
         return results == 1 and not attrs.get("training_mode", 0) and attrs.get("spatial", 1) == 1
+
+    @classmethod
+    def from_older(cls, version: int, attrs: dict[str, Any], operands: Sequence[Info | None]) -> dict[str, Any] | None:
+        attrs = without_hints(attrs)
+        return attrs if attrs.pop("is_test", 0) == 1 else None
+
+    def to_older(self, version: int) -> dict[str, Any] | None:
+        required = {"consumed_inputs": [0, 0, 0, 1, 1]} if version < 6 else {}
+        return self.attrs() | {"is_test": 1} | required
 
     def infer(self, *operands: Any) -> Info:
         x, scale, b, mean, var = operands
@@ -131,6 +153,13 @@ class InstanceNormalizationOp(PerChannel):
     epsilon = real(1e-5)
     output = result()
 
+    @classmethod
+    def from_older(cls, version: int, attrs: dict[str, Any], operands: Sequence[Info | None]) -> dict[str, Any] | None:
+        return without_hints(attrs)
+
+    def to_older(self, version: int) -> dict[str, Any] | None:
+        return self.attrs()
+
     def infer(self, *operands: Any) -> Info:
         x, scale, b = operands
         if x.rank < 3:
@@ -157,7 +186,8 @@ class GroupNormalizationOp(PerChannel):
         %y = ge.group_normalization %x, %s, %b num_groups 2
                : tensor<2x8x4x4xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<2x8x4x4xf32>
 
-    Source: ONNX GroupNormalization-21 (before, scale and bias had an element a group).
+    Source: ONNX GroupNormalization-21 (before, scale and bias had an element a group: the same where each channel is
+    one).
     """
 
     name = "ge.group_normalization"
@@ -169,6 +199,17 @@ class GroupNormalizationOp(PerChannel):
     num_groups = integer()
     stash_type = integer(1)
     y = result()
+
+    @classmethod
+    def from_older(cls, version: int, attrs: dict[str, Any], operands: Sequence[Info | None]) -> dict[str, Any] | None:
+        # An element a group is an element a channel where each channel is a group.
+        x = operands[0]
+        alone = x is not None and x.rank > 1 and x.dims[1] == attrs.get("num_groups")
+        return attrs if alone else None
+
+    def to_older(self, version: int) -> dict[str, Any] | None:
+        alone = shape_of(self.x.type)[1] == self.num_groups and self.stash_type == 1
+        return self.attrs() if alone else None
 
     def infer(self, *operands: Any) -> Info:
         x, scale, bias = operands

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from .core import OnnxName, ge_op, real, text
+from .core import OnnxName, ge_op, real, text, without_hints
 from .elementwise import FloatUnary, erf
 from .errors import fail
 from .info import Info
@@ -32,6 +33,10 @@ class EluOp(FloatUnary):
         return m.where(x[0] > 0, x[0], self.alpha * m.expm1(x[0]))
 
 
+SELU_BEFORE_6 = {"alpha": 1.6732, "gamma": 1.0507}
+"""Its defaults had four digits."""
+
+
 @ge_op
 class SeluOp(FloatUnary):
     """
@@ -41,7 +46,7 @@ class SeluOp(FloatUnary):
 
         %y = ge.selu %x : tensor<?x64xf32> -> tensor<?x64xf32>
 
-    Source: ONNX Selu-22.
+    Source: ONNX Selu-22 (before 6, alpha and gamma had four digits by default).
     """
 
     name = "ge.selu"
@@ -49,6 +54,14 @@ class SeluOp(FloatUnary):
     COST: ClassVar[int] = 13
     alpha = real(1.6732631921768188)
     gamma = real(1.0507010221481323)
+
+    @classmethod
+    def from_older(cls, version: int, attrs: dict[str, Any], operands: Sequence[Info | None]) -> dict[str, Any] | None:
+        return SELU_BEFORE_6 | without_hints(attrs)
+
+    def to_older(self, version: int) -> dict[str, Any] | None:
+        given = {"alpha": self.alpha, "gamma": self.gamma}
+        return {name: value for name, value in given.items() if round(value, 6) != SELU_BEFORE_6[name]}
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return m.where(x[0] > 0, x[0], self.alpha * m.expm1(x[0])) * self.gamma

@@ -40,7 +40,7 @@ class FoldInitializerInputs(GePass):
 
 def _fold(function: FuncOp) -> None:
     block = function.body.blocks.first
-    attrs = cast("list[DictionaryAttr]", list(function.arg_attrs.data)) if function.arg_attrs is not None else []
+    attrs = list(function.arg_attrs.data) if function.arg_attrs is not None else []
     if block is None or not any("ge.default" in said.data for said in attrs):
         return
     folded: set[str | None] = set()

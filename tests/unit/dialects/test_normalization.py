@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import onnx.parser
 import pytest
+from onnx import TensorProto, helper
 from xdsl.utils.exceptions import VerifyException
 
 from gecc.dialects.ge.normalization import GroupNormalizationOp, LayerNormalizationOp, LpNormalizationOp, LRNOp
 from gecc.dialects.ge.softmax import CumSumOp
-from gecc.frontend import import_model
+from gecc.frontend import export_model, import_model
 from gecc.reference import evaluate as reference
 
 from .movement_cases import N, built, free, op_of, round_trip, said
@@ -144,8 +145,9 @@ def first(text: str) -> str:
         # What trains, or norms each element by itself, is kept as it is.
         (15, "y, m, w = BatchNormalization<training_mode = 1>(x, v, v, v, v)", "ge.opaque"),
         (7, "y = BatchNormalization<spatial = 0>(x, v, v, v, v)", "ge.opaque"),
-        (6, "y = BatchNormalization<is_test = 1>(x, v, v, v, v)", "ge.opaque"),
-        (20, "y = GroupNormalization<num_groups = 3>(x, v, v)", "ge.opaque"),
+        (6, "y = BatchNormalization(x, v, v, v, v)", "ge.opaque"),
+        (6, "y = BatchNormalization<is_test = 1>(x, v, v, v, v)", "ge.batch_normalization"),
+        (20, "y = GroupNormalization<num_groups = 3>(x, v, v)", "ge.group_normalization"),
         (21, "y = GroupNormalization<num_groups = 3>(x, v, v)", "ge.group_normalization"),
         (11, "y = Softmax<axis = 2>(x)", "ge.opaque"),
         (11, "y = Softmax<axis = 3>(x)", "ge.softmax"),
@@ -178,3 +180,32 @@ def test_groups_are_normed_by_themselves() -> None:
     one: Any = np.ones(4, np.float32)
     op = built(GroupNormalizationOp, "1x4x1xf32", "4xf32", "4xf32", num_groups=2, epsilon=0.0)
     assert reference(op, [x, one, one * 0])[0].ravel().tolist() == [-1, 1, -1, 1]
+
+
+def through(node: onnx.NodeProto, shapes: dict[str, list[int]], opset: int) -> tuple[list[str], list[onnx.NodeProto]]:
+    """Ops that a node is imported as, and the nodes that they are exported as."""
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name, dims in shapes.items()]
+    graph = helper.make_graph([node], "g", inputs, [onnx.ValueInfoProto(name=node.output[0])])
+    module = import_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8))
+    return [op.name for op in module.walk() if op.name.startswith("ge.")], list(export_model(module).graph.node)
+
+
+@pytest.mark.parametrize("opset", [1, 6])
+def test_batch_normalization_before_7_where_it_tests(opset: int) -> None:
+    shapes = {"x": [1, 3, 4, 4]} | {name: [3] for name in "sbmv"}
+    hints = {"consumed_inputs": [0, 0, 0, 1, 1]} if opset == 1 else {}
+    node = helper.make_node("BatchNormalization", list(shapes), ["y"], is_test=1, epsilon=0.5, **hints)
+    ops, [back] = through(node, shapes, opset)
+    assert ops == ["ge.batch_normalization"]
+    assert sorted(back.attribute, key=lambda a: a.name) == sorted(node.attribute, key=lambda a: a.name)
+    node = helper.make_node("BatchNormalization", list(shapes), ["y"], **hints)
+    assert through(node, shapes, opset)[0] == ["ge.opaque"]
+
+
+@pytest.mark.parametrize(("groups", "op"), [(4, "ge.group_normalization"), (2, "ge.opaque")])
+def test_group_normalization_of_opset_18_where_each_channel_is_a_group(groups: int, op: str) -> None:
+    shapes = {"x": [1, 4, 8, 8], "s": [groups], "b": [groups]}
+    node = helper.make_node("GroupNormalization", list(shapes), ["y"], num_groups=groups)
+    ops, [back] = through(node, shapes, 18)
+    assert ops == [op]
+    assert list(back.attribute) == list(node.attribute)
