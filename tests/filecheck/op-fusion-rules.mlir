@@ -2,7 +2,7 @@
 // RUN: ge-opt --op-fusion="rules-file=%S/Inputs/fusion-rules.json" --remarks %s 2>&1 >/dev/null | filecheck %s --check-prefix=REMARKS
 // RUN: not ge-opt --op-fusion="rules-file=%S/Inputs/fusion-rules-unknown.json" %s 2>&1 | filecheck %s --check-prefix=UNKNOWN
 
-// UNKNOWN: fusion-rules-unknown.json: rule 1 ("Dense"): pattern: no operator 'BiasAd'; did you mean 'BiasAdd'?
+// UNKNOWN: fusion-rules-unknown.json:1: rule 1 ("Dense"): pattern: no operator 'BiasAd'; did you mean 'BiasAdd'?
 
 // Three lookups, two additions and the normalisation are one match; the tables stay outside.
 // CHECK-LABEL: @embeddings

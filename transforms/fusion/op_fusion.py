@@ -160,7 +160,9 @@ class Fuser:
         if ops is not None:
             self._attempt(rule, root, lambda: self._whole(ops, search.ends))
         elif search.miss is not None:
-            self.misses.setdefault(search.miss.at, (rule, search.miss))
+            known = self.misses.get(search.miss.at)
+            if known is None or search.miss.ops >= known[1].ops:
+                self.misses[search.miss.at] = (rule, search.miss)
 
     def _whole(self, ops: Sequence[Operation], ends: Sequence[Operation]) -> set[Operation]:
         """The ops of a match, where they can run as one: what the `ends` give may be read outside."""
