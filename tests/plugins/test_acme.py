@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from onnx import TensorProto, helper, load, save
 
 # Intermediates of 51 MB each at a batch of 32, so that a group pays at 32 MB of L2.

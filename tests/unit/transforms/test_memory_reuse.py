@@ -105,7 +105,7 @@ def test_a_module_on_tensors_is_left_alone_with_a_remark():
 )
 def test_algorithms(options: dict[str, object], size: int):
     names = "xabcy"
-    module, report = planned(
+    _, report = planned(
         *(f"%{n} = {SLOT}" for n in "abc"),
         *(f"ge.launch ins(%{a} : memref<16xf32>) outs(%{b} : memref<16xf32>) {RELU}" for a, b in pairwise(names)),
         **options,
