@@ -539,3 +539,10 @@ def test_powers_of_powers_are_looked_at_in_bounded_time():
     module = b.done(b.Mul(b.Sigmoid(y), y))
     OpFusion().apply(Context(), module)
     assert any(isinstance(op, FusionOp) for op in module.walk())
+
+
+def test_movements_of_one_value_are_one_op_with_several_results_too():
+    b = Builder()
+    parts = b.Split(b.Transpose(b.input(4, 6), perm=(1, 0)), np.array([2, 4]), axis=0, results=[True] * 2)
+    joined = b.Concat(b.input(1, 3), b.Transpose(b.input(3, 2), perm=(1, 0)), axis=0)
+    assert names_of(b.done(*parts, joined)) == ["TransposeSplit", "TransposeConcat"]

@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from ....dialects.ge.elementwise import Pointwise
 from ....dialects.ge.interfaces import Movement, Reduction, View
 from ....dialects.ge.movement import TransposeOp
-from ....dialects.ge.slicing import ConcatOp, ExpandOp, PadOp, SliceOp, TileOp
+from ....dialects.ge.slicing import ConcatOp, ExpandOp, PadOp, SliceOp, SplitOp, TileOp
 from ....dialects.ge.types import shape_of
 from ...operands import has_floats
 from ..pattern import Found, Pattern, Why, op
@@ -34,7 +34,7 @@ def elementwise() -> Pattern:
 
 
 def movement() -> Pattern:
-    return op((TransposeOp, ConcatOp, SliceOp, PadOp, ExpandOp, TileOp), where=_floats)
+    return op((TransposeOp, ConcatOp, SliceOp, SplitOp, PadOp, ExpandOp, TileOp), where=_floats)
 
 
 def _floats(one: Operation, found: Found) -> Why:
