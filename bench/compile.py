@@ -73,6 +73,7 @@ class Row:
 def main() -> int:
     args = _arguments()
     rows: list[Row] = []
+    _compile()
     with tempfile.TemporaryDirectory(prefix="gecc-bench-", dir=args.work) as folder:
         for model in args.models:
             rows += _rows(model, args.peers, args.runs, args.timeout, Path(folder))
@@ -187,6 +188,17 @@ def _family(pid: int) -> Iterable[int]:
             continue
         for child in children:
             yield from _family(int(child))
+
+
+def _compile() -> None:
+    """Compiles our modules, as pip has done with the peers': an editable install may have none compiled."""
+    import compileall
+
+    import gecc
+
+    for top in gecc.__path__:
+        for package in Path(top).glob("*/__init__.py"):
+            compileall.compile_dir(package.parent, quiet=2)
 
 
 def _warm(model: Path) -> None:

@@ -51,11 +51,12 @@ class Ledger(Watcher):
         self.rows: dict[str, Row] = {}
         self.remarks: dict[tuple[str, str], None] = {}  # (pass, remark), each once: greedy drivers revisit ops
         self._count_nodes = nodes
+        self._counted: ModuleOp | None = None
         self._nodes = 0
 
     def before(self, one: ModulePass, module: ModuleOp) -> None:
-        if self._count_nodes:
-            self._nodes = node_count(module)
+        if self._count_nodes and self._counted is not module:
+            self._counted, self._nodes = module, node_count(module)
 
     def after(self, one: ModulePass, module: ModuleOp, report: Report, seconds: float) -> None:
         row = self.rows.setdefault(one.name, Row(one.name))
@@ -63,7 +64,8 @@ class Ledger(Watcher):
         row.seconds += seconds
         row.counts.update(report.counts)
         if self._count_nodes:
-            row.nodes += node_count(module) - self._nodes
+            before, self._nodes = self._nodes, node_count(module)
+            row.nodes += self._nodes - before
         self.remarks.update(((one.name, remark), None) for remark in report.remarks)
 
     def timing(self) -> Iterator[str]:

@@ -119,7 +119,7 @@ def plan(
     switches  on or off by name, in any spelling
     options   a pass's options by its name, in any spelling; they do not switch it on
     raises    UsageError: a name, option or value that means nothing
-    cost      imports every listed pass
+    cost      imports the passes of these phases, and plugins'
     """
     wanted = {registry.require(name).name: on for name, on in (switches or {}).items()}
     values = {registry.require(name).name: given for name, given in (options or {}).items()}
@@ -156,4 +156,4 @@ def _members(phase: Phase, registry: Registry) -> Iterator[str]:
     yield from phase.passes
     if phase is SIMPLIFY:
         named = {name for each in PHASES for name in each.passes}
-        yield from (entry.name for entry in registry.listed if entry.name not in named)
+        yield from (name for name in registry.names() if name not in named and registry.loads(name))

@@ -89,6 +89,7 @@ class Registry:
         """
         self._warn = warn
         self._entries: dict[str, PassEntry] = {}
+        self._loaded: dict[str, bool] = {}
         self._dialects: dict[str, tuple[str, Callable[[], Dialect]]] = {}
         for name, loader in (xdsl or {}).items():
             self._entries[name] = PassEntry(name, XDSL, loader, hidden=True)
@@ -124,18 +125,21 @@ class Registry:
 
     @functools.cached_property
     def listed(self) -> list[PassEntry]:
-        """The passes of `names` that load: a plugin's that does not is a warning, never a dead tool."""
-        found: list[PassEntry] = []
-        for name in self.names():
-            entry = self._entries[name]
+        """The passes of `names` that load."""
+        return [self._entries[name] for name in self.names() if self.loads(name)]
+
+    def loads(self, name: str) -> bool:
+        """Whether a listed pass can be loaded: a plugin's that cannot is a warning, once, and never a dead tool."""
+        if name not in self._loaded:
             try:
-                entry.load()
+                self._entries[name].load()
             except UsageError as error:
                 if self._warn is not None:
                     self._warn(str(error))
-                continue
-            found.append(entry)
-        return found
+                self._loaded[name] = False
+            else:
+                self._loaded[name] = True
+        return self._loaded[name]
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries

@@ -156,6 +156,8 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
     from ..driver.phases import plan
     from ..driver.pipeline import flat
     from ..driver.shapes import parse_input_shapes
+    from ..transforms.memory.free_dims import refuse_free_dims
+    from ..transforms.rewriting import functions
     from .precision import study_of
     from .summary import Summary
 
@@ -163,9 +165,11 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
     shapes = parse_input_shapes(given.get("input_shape", ""))
     study = study_of(given)
     tensors = plan(registry, settings.level, settings.switches, settings.options)
-    memory = plan(registry, settings.level, settings.switches, settings.options, memory=True)
-    for text in settings.notes(one.name for one in (*flat(tensors), *flat(memory))):
-        warn(TOOL, text)
+    # The passes that plan memory bring dialects of their own: they are loaded when they have something to do.
+    memory = functools.cache(lambda: plan(registry, settings.level, settings.switches, settings.options, memory=True))
+    if settings.options:
+        for text in settings.notes(one.name for one in (*flat(tensors), *flat(memory()))):
+            warn(TOOL, text)
     check_writable(target)
     [source] = open_sources(given["model"])
     context = registry.context()
@@ -196,9 +200,11 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
             summary.said.extend(study.run(module, tensors, optimise, show))
         summary.optimised(module)
 
-        buffers = module.clone()
         try:
-            run_or_tell(context, buffers, memory, module.clone, watchers)
+            for function in functions(module):
+                refuse_free_dims(function)
+            buffers = module.clone()
+            run_or_tell(context, buffers, memory(), module.clone, watchers)
             summary.planned(buffers)
         except (InputError, DiagnosticException) as error:
             buffers = module

@@ -34,12 +34,13 @@ from ...dialects.ge.constants import ConstantOp, MappedOp
 from ...dialects.ge.errors import InputError, text_of
 from ...dialects.ge.interfaces import Joins
 from ...dialects.ge.memory import LaunchOp
-from ...dialects.ge.types import is_static, nbytes, shape_of
+from ...dialects.ge.types import nbytes, shape_of
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions
 from .arena import Layout, arena_attributes, arena_of, arena_type, lay_out, new_slot
 from .bodies import body_of, body_of_ops
+from .free_dims import refuse_free_dims
 from .plan import planned
 from .steps import Step, is_buffer, is_constant
 from .tiles import Loops, Tiled, tiled
@@ -63,7 +64,7 @@ class GeBufferize(GePass):
         for function in functions(op):
             if function.body.blocks and not _is_on_buffers(function):
                 _refuse_control_flow(function)
-                _refuse_free_dims(function)
+                refuse_free_dims(function)
                 _Bufferizer(function, self.in_place).run()
                 lay_out(function, Layout(sharing="none"))
 
@@ -80,18 +81,6 @@ def _refuse_control_flow(function: FuncOp) -> None:
         raise InputError(f"function @{name} has several blocks: only straight code with ge.if can be bufferized")
     if any(isinstance(op, CallOp) for op in blocks[0].ops):
         raise InputError(f"function @{name} calls another one: inline it before ge-bufferize")
-
-
-def _refuse_free_dims(function: FuncOp) -> None:
-    for k, argument in enumerate(function.body.block.args):
-        type_: Attribute = argument.type
-        if type_.name == TensorType.name and not is_static(type_):
-            name = text_of(_said(function.arg_attrs, k).data.get("onnx.name")) or f"input_{k}"
-            dims = ",".join("?" if d < 0 else str(d) for d in shape_of(type_))
-            raise InputError(
-                f"input '{name}' is {type_}: memory is planned for static shapes; "
-                f"give --input-shape={name}:{dims} with a number for each ?"
-            )
 
 
 class _Bufferizer:
