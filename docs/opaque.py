@@ -37,7 +37,8 @@ REASONS: dict[str, str] = {
     "decoding": "reads a file format",
     "rare": "no exporter writes it in models that were seen, and no pass could do better by knowing it",
     "newest": "too new for exporters and engines; becomes an op when one writes it",
-    "read otherwise": "a node becomes something else on import: a constant, a branch, or the operator's successor",
+    "read otherwise": "a node becomes something else on import: a constant, or a branch",
+    "superseded": "operators of old operator sets whose successors are ops; exported as they were read",
     "trees and features": "classic models on features: the engines take them whole, and constant folding is all that "
     "applies",
     "preview": "its meaning may still change",
@@ -72,7 +73,8 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     "decoding": ("ImageDecoder",),
     "rare": ("CenterCropPad", "Det"),
     "newest": ("BitCast", "CausalConvWithState", "LinearAttention", "SwiGLU", "TensorScatter"),
-    "read otherwise": ("Constant", "If", "Scatter", "Upsample"),
+    "read otherwise": ("Constant", "If"),
+    "superseded": ("Scatter", "Upsample"),
 }
 
 DOMAINS = {
