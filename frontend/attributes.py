@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DictionaryAttr, FloatAtt
 from xdsl.ir import Attribute
 
 from ..dialects.ge.attributes import RawAttr
-from ..dialects.ge.core import REQUIRED, AttributeDecl
 from ..dialects.ge.data import array_of
+from ..dialects.ge.declare import REQUIRED, AttributeDecl
 from ..dialects.ge.errors import text_of
 from ..dialects.ge.types import element_of
 from .values import FileSymbol, fill_tensor, tensor_from_proto

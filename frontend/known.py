@@ -20,8 +20,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.ge import ONNX_OPS, GeOp
 from ..dialects.ge.constants import ConstantOp
-from ..dialects.ge.core import REQUIRED, info_of
+from ..dialects.ge.core import info_of
 from ..dialects.ge.data import Array, value_of
+from ..dialects.ge.declare import REQUIRED
 from ..dialects.ge.errors import InputError, text_of
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.shapes import RankUnknown

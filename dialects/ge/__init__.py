@@ -47,7 +47,8 @@ from . import (
     trigonometry,
 )
 from .attributes import L2TilingAttr, RawAttr, SplatAttr, StringsAttr, WeightAttr
-from .core import GeOp, OnnxName
+from .core import GeOp
+from .declare import OnnxName
 from .types import OptionalType, SequenceType, StringType, UnknownType
 
 FAMILIES = (

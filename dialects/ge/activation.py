@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from .core import OnnxName, ge_op, operand, opt_integer, opt_operand, real, result, without_hints
+from .core import ge_op
+from .declare import OnnxName, operand, opt_integer, opt_operand, real, result, without_hints
 from .dims import Dim
 from .elementwise import FloatUnary, Pointwise, Unary, clipped, larger, smaller
 from .errors import fail

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from xdsl.irdl import traits_def
 from xdsl.traits import Commutative
 
-from .core import OnnxName, ge_op, integer, operand, result, var_operands
+from .core import ge_op
+from .declare import OnnxName, integer, operand, result, var_operands
 from .dims import Dim, Expr, floordiv, is_size, unknown
 from .elementwise import Arithmetic, Binary, Pointwise, larger, smaller
 from .errors import fail

@@ -9,19 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .core import (
-    OnnxName,
-    PureOp,
-    ge_op,
-    integer,
-    operand,
-    opt_integer,
-    opt_operand,
-    opt_real,
-    opt_result,
-    real,
-    result,
-)
+from .core import PureOp, ge_op
+from .declare import OnnxName, integer, operand, opt_integer, opt_operand, opt_real, opt_result, real, result
 from .dims import Dim, exact_quotient, unknown_size
 from .errors import fail
 from .info import Info, either, same_dim, same_element

@@ -8,7 +8,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import traits_def
 from xdsl.traits import Commutative
 
-from .core import OnnxName, ge_op, text
+from .core import ge_op
+from .declare import OnnxName, text
 from .elementwise import Binary, Unary
 from .errors import fail
 from .info import Info

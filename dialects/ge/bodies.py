@@ -29,7 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEffect
 
 from .attributes import L2TilingAttr
-from .core import parse_text
+from .declare import parse_text
 from .errors import fail
 from .types import tensor_type
 

@@ -9,7 +9,8 @@ from xdsl.ir import Attribute
 from xdsl.irdl import traits_def
 from xdsl.traits import Commutative
 
-from .core import OnnxName, ge_op, operand, result
+from .core import ge_op
+from .declare import OnnxName, operand, result
 from .dims import Dim, Expr, is_size, unknown
 from .elementwise import Binary, Pointwise, is_positive
 from .errors import fail

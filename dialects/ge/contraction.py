@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Operation
 
-from .core import OnnxName, PureOp, Tensor, ge_op, integer, operand, opt_operand, real, result
+from .core import PureOp, ge_op
+from .declare import OnnxName, Tensor, integer, operand, opt_operand, real, result
 from .dims import Dim
 from .errors import fail
 from .info import Info, broadcast, same_dim, same_element

@@ -13,21 +13,8 @@ from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
 from .bodies import YieldOp
-from .core import (
-    NODE,
-    OUTPUTS,
-    GeOp,
-    OnnxName,
-    ge_op,
-    info_of,
-    integer,
-    opt_ints,
-    opt_operand,
-    parse_names,
-    print_names,
-    var_operands,
-    var_results,
-)
+from .core import NODE, OUTPUTS, GeOp, ge_op, info_of, parse_names, print_names
+from .declare import OnnxName, integer, opt_ints, opt_operand, var_operands, var_results
 from .dims import unknown_size
 from .errors import fail
 from .info import Info, axis_of, same_dim

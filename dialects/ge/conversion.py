@@ -10,8 +10,9 @@ import numpy as np
 from xdsl.dialects.builtin import Float8E8M0FNUType, f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from .core import OnnxName, PureOp, element_type, ge_op, integer, operand, result, text
+from .core import PureOp, ge_op
 from .data import Array
+from .declare import OnnxName, element_type, integer, operand, result, text
 from .dims import Dim, Expr, unknown
 from .elementwise import KNOWN, Pointwise, by_element, clipped, in_range, is_positive
 from .errors import fail

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.ir import Operation
 
-from .core import OnnxName, Tensor, ge_op, integer, operand, opt_operand, result, shared_attributes
+from .core import ge_op, shared_attributes
+from .declare import OnnxName, Tensor, integer, operand, opt_operand, result
 from .dims import Dim
 from .errors import fail
 from .info import Info, either, same_dim, same_element

@@ -8,7 +8,8 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from .core import OnnxName, PureOp, ge_op, result, text, var_operands
+from .core import PureOp, ge_op
+from .declare import OnnxName, result, text, var_operands
 from .dims import Dim
 from .errors import fail
 from .info import Info, broadcast_dim, same_element

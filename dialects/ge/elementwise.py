@@ -16,8 +16,9 @@ import numpy as np
 from xdsl.dialects.builtin import f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute
 
-from .core import PureOp, operand, result, without_hints
+from .core import PureOp
 from .data import Array
+from .declare import operand, result, without_hints
 from .dims import Dim, Expr, choose, is_size, unknown
 from .errors import fail
 from .info import Info, broadcast, same_element

@@ -9,7 +9,8 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
-from .core import OnnxName, PureOp, ge_op, integer, operand, result, text
+from .core import PureOp, ge_op
+from .declare import OnnxName, integer, operand, result, text
 from .dims import is_size, unknown_size
 from .errors import fail
 from .info import Info, axis_of, either, same_dim, same_element

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
-from .core import OnnxName, ge_op, integer
+from .core import ge_op
+from .declare import OnnxName, integer
 from .dims import Dim, Expr, is_size, unknown
 from .elementwise import FloatUnary, Unary, erf, is_positive
 from .errors import fail

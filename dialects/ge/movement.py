@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from .core import OnnxName, PureOp, ge_op, integer, ints, operand, opt_operand, result
+from .core import PureOp, ge_op
+from .declare import OnnxName, integer, ints, operand, opt_operand, result
 from .dims import Dim, exact_quotient, floordiv, is_size, product, unknown_size
 from .errors import fail
 from .info import Info, axes_of

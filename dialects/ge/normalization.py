@@ -12,19 +12,8 @@ from typing import Any, ClassVar
 
 from xdsl.ir import Operation
 
-from .core import (
-    OnnxName,
-    PureOp,
-    ge_op,
-    integer,
-    ints,
-    operand,
-    opt_operand,
-    opt_result,
-    real,
-    result,
-    without_hints,
-)
+from .core import PureOp, ge_op
+from .declare import OnnxName, integer, ints, operand, opt_operand, opt_result, real, result, without_hints
 from .dims import Dim
 from .errors import fail
 from .info import Info, axes_of, axis_of, same_dim, same_element

@@ -35,7 +35,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, is_side_effect_free
 
-from .core import NODE, OUTPUTS, parse_names, parse_text, print_names
+from .core import NODE, OUTPUTS, parse_names, print_names
+from .declare import parse_text
 from .errors import fail, text_of
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from xdsl.dialects.builtin import f32, i1, i64
 
-from .core import OnnxName, PureOp, ge_op, integer, operand, opt_integer, opt_operand, opt_result, result
+from .core import PureOp, ge_op
+from .declare import OnnxName, integer, operand, opt_integer, opt_operand, opt_result, result
 from .dims import unknown_size
 from .errors import fail
 from .info import Info, axis_of, same_dim

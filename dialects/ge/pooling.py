@@ -9,7 +9,8 @@ from typing import Any
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
-from .core import OnnxName, ge_op, integer, ints, operand, opt_result, our_text, result, shared_attributes
+from .core import ge_op, shared_attributes
+from .declare import OnnxName, integer, ints, operand, opt_result, our_text, result
 from .errors import fail
 from .info import Info
 from .interfaces import Box, Reduction, Tiles, Work, on_operands, whole

@@ -14,7 +14,8 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerType, Signedness, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from .core import OnnxName, PureOp, element_type, ge_op, integer, operand, opt_operand, result, shared_attributes
+from .core import PureOp, ge_op, shared_attributes
+from .declare import OnnxName, element_type, integer, operand, opt_operand, result
 from .dims import Dim, ceildiv
 from .errors import fail
 from .info import Info, axis_of, either, same_dim, same_element

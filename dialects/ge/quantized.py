@@ -15,7 +15,8 @@ from xdsl.ir import SSAValue
 
 from .contraction import MatrixProduct
 from .convolution import Convolution
-from .core import OnnxName, PureOp, ge_op, operand, opt_operand, result
+from .core import PureOp, ge_op
+from .declare import OnnxName, operand, opt_operand, result
 from .dims import Dim
 from .errors import fail
 from .info import Info, same_dim, same_element

@@ -8,7 +8,8 @@ from typing import Any
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
-from .core import OnnxName, PureOp, ge_op, integer, operand, opt_operand, result, shared_attributes, text
+from .core import PureOp, ge_op, shared_attributes
+from .declare import OnnxName, integer, operand, opt_operand, result, text
 from .dims import Dim, exact_quotient, floordiv
 from .errors import fail
 from .info import Info, axis_of, same_dim

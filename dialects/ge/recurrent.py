@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.dialects.builtin import i32
 
-from .core import (
+from .core import PureOp, ge_op, shared_attributes
+from .declare import (
     OnnxName,
-    PureOp,
     Tensor,
-    ge_op,
     integer,
     operand,
     opt_integer,
@@ -25,7 +24,6 @@ from .core import (
     opt_reals,
     opt_result,
     opt_texts,
-    shared_attributes,
     text,
 )
 from .dims import Dim

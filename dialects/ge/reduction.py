@@ -14,8 +14,9 @@ import numpy as np
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from .core import OnnxName, PureOp, ge_op, info_of, integer, operand, opt_operand, result, shared_attributes
+from .core import PureOp, ge_op, info_of, shared_attributes
 from .data import Array
+from .declare import OnnxName, integer, operand, opt_operand, result
 from .dims import Dim, Expr, choose, product, unknown_size
 from .errors import fail
 from .info import Info, axes_of

@@ -16,19 +16,8 @@ import numpy as np
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Operation, SSAValue
 
-from .core import (
-    OnnxName,
-    ge_op,
-    info_of,
-    integer,
-    operand,
-    opt_ints,
-    opt_operand,
-    our_text,
-    real,
-    result,
-    text,
-)
+from .core import ge_op, info_of
+from .declare import OnnxName, integer, operand, opt_ints, opt_operand, our_text, real, result, text
 from .dims import Dim, floordiv, unknown_size
 from .errors import fail
 from .info import Info, axes_of, same_dim

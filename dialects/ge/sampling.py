@@ -10,7 +10,8 @@ from typing import Any
 
 from xdsl.dialects.builtin import i64
 
-from .core import OnnxName, PureOp, ge_op, integer, ints, operand, opt_ints, opt_operand, real, result, text
+from .core import PureOp, ge_op
+from .declare import OnnxName, integer, ints, operand, opt_ints, opt_operand, real, result, text
 from .dims import Dim, exact_quotient, unknown_size
 from .errors import fail
 from .info import Info, same_dim, same_element, window_count

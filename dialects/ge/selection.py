@@ -9,7 +9,8 @@ from typing import Any
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
-from .core import OnnxName, PureOp, ge_op, integer, operand, result, shared_attributes
+from .core import PureOp, ge_op, shared_attributes
+from .declare import OnnxName, integer, operand, result
 from .dims import Dim, is_size, unknown_size
 from .errors import fail
 from .info import Info, axis_of

@@ -9,8 +9,9 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i64
 from xdsl.ir import Attribute
 
-from .core import OnnxName, PureOp, element_type, ge_op, integer, operand, opt_integer, opt_tensor, result
+from .core import PureOp, ge_op
 from .data import Array, array_of
+from .declare import OnnxName, element_type, integer, operand, opt_integer, opt_tensor, result
 from .dims import Dim, Expr, ceildiv, choose, is_size, unknown_size
 from .errors import fail
 from .info import Info, same_element

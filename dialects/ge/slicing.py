@@ -9,8 +9,9 @@ import numpy as np
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from .core import OnnxName, PureOp, ge_op, integer, operand, opt_operand, result, text, var_operands, var_results
+from .core import PureOp, ge_op
 from .data import Array
+from .declare import OnnxName, integer, operand, opt_operand, result, text, var_operands, var_results
 from .dims import Dim, unknown_size
 from .errors import fail
 from .info import Info, axes_of, axis_of, broadcast, either, same_dim, same_element

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from .core import OnnxName, ge_op, real, text, without_hints
+from .core import ge_op
+from .declare import OnnxName, real, text, without_hints
 from .elementwise import FloatUnary, erf
 from .errors import fail
 from .info import Info

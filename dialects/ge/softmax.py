@@ -8,7 +8,8 @@ from typing import Any, ClassVar, cast
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import SSAValue
 
-from .core import OnnxName, ge_op, info_of, integer, operand, result, shared_attributes
+from .core import ge_op, info_of, shared_attributes
+from .declare import OnnxName, integer, operand, result
 from .errors import fail
 from .info import Info, axis_of
 from .interfaces import Box, whole

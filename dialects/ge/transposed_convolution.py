@@ -8,7 +8,8 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from .core import OnnxName, ge_op, integer, ints, operand, opt_operand, result
+from .core import ge_op
+from .declare import OnnxName, integer, ints, operand, opt_operand, result
 from .dims import Dim, unknown_size
 from .errors import fail
 from .info import Info, same_dim, same_element

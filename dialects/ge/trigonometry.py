@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .core import OnnxName, ge_op
+from .core import ge_op
+from .declare import OnnxName
 from .elementwise import FloatUnary
 
 

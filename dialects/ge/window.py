@@ -14,7 +14,8 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from .core import PureOp, ints, our_text, shared_attributes, text
+from .core import PureOp, shared_attributes
+from .declare import ints, our_text, text
 from .dims import Dim, ceildiv, unknown_size
 from .errors import fail
 from .info import Info, window_count

@@ -10,7 +10,8 @@ from xdsl.dialects import test
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from gecc.dialects.ge.activation import ClipOp, LeakyReluOp
-from gecc.dialects.ge.core import GeOp, OnnxName, PureOp, ge_op, operand, result, var_operands
+from gecc.dialects.ge.core import GeOp, PureOp, ge_op
+from gecc.dialects.ge.declare import OnnxName, operand, result, var_operands
 from gecc.dialects.ge.errors import InputError, node_name
 from gecc.dialects.ge.movement import TransposeOp
 from gecc.dialects.ge.slicing import SplitOp

@@ -6,7 +6,7 @@ import pytest
 from onnx import numpy_helper
 
 from gecc.dialects.ge import ONNX_OPS
-from gecc.dialects.ge.core import REQUIRED
+from gecc.dialects.ge.declare import REQUIRED
 from gecc.frontend import import_model, node_count
 
 from .graph_models import check_equal, model, names, through

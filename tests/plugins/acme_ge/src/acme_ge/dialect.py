@@ -4,7 +4,8 @@ from typing import Any, ClassVar
 
 from xdsl.ir import Dialect
 
-from gecc.dialects.ge.core import OnnxName, PureOp, ge_op, operand, real, result
+from gecc.dialects.ge.core import PureOp, ge_op
+from gecc.dialects.ge.declare import OnnxName, operand, real, result
 from gecc.dialects.ge.info import Info
 from gecc.dialects.ge.interfaces import Elementwise
 
