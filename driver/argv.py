@@ -72,7 +72,8 @@ class Splitter:
         flag = "--" + name.replace("_", "-")
         if flag not in self._flags:
             known = [*self._near, *(each[2:] for each in self._flags if each.startswith("--"))]
-            raise UsageError(f"no pass '{name}'{did_you_mean(name, known)}")
+            what = f"pass '{name}'" if self._passes else f"flag '{flag}'"
+            raise UsageError(f"no {what}{did_you_mean(name, known)}")
         if self._flags[flag] is Takes.NOTHING and equals:
             raise UsageError(f"{flag} takes no value, got '{value}'")
         if self._flags[flag] is Takes.VALUE and not equals:

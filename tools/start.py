@@ -32,6 +32,10 @@ def ge_reduce() -> NoReturn:
     _run("ge_reduce")
 
 
+def ge_report() -> NoReturn:
+    _run("ge_report")
+
+
 def _run(tool: str) -> NoReturn:
     gc.disable()
     main = importlib.import_module(f".{tool}", __package__).main

@@ -58,7 +58,8 @@ def complaints(path: Path, text: str) -> list[str]:
 
 def dependencies() -> set[str]:
     project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
-    declared = project["dependencies"] + project["optional-dependencies"]["ort"]
+    extras = project["optional-dependencies"]
+    declared = project["dependencies"] + extras["ort"] + extras["report"]
     return {re.split(r"[<>=\[ ]", requirement)[0] for requirement in declared}
 
 

@@ -1,0 +1,90 @@
+"""ge-report: its command line, and the files that it writes."""
+
+import csv
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from gecc.tools import ge_report
+from gecc.tools.report import memory
+
+MODEL = Path(__file__).parents[3] / "examples" / "tiny_mobilevit.onnx"
+SHAPE = "--input-shape=image:1,3,64,64"
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Tool = Callable[..., Result]
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Tool:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str | Path) -> Result:
+        code = ge_report.main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        return Result(code, out, err)
+
+    return run
+
+
+@pytest.mark.parametrize(("suffix", "begin"), [("html", b"<!"), ("svg", b"<svg"), ("png", b"\x89PNG"), ("csv", b"st")])
+def test_each_suffix_is_a_format(tool: Tool, tmp_path: Path, suffix: str, begin: bytes):
+    out = tmp_path / f"memory.{suffix}"
+    assert tool("--memory", MODEL, SHAPE, "--strategy=none,balanced", "-o", out).code == 0
+    assert out.read_bytes().lstrip().startswith(begin)
+
+
+def test_a_page_opens_without_a_network(tool: Tool, tmp_path: Path):
+    tool("--memory", MODEL, SHAPE, "--strategy=balanced", "-o", "memory.html")
+    page = (tmp_path / "memory.html").read_text()
+    assert "<script src=" not in page
+    assert "import(" not in page
+
+
+def test_the_table_has_a_row_a_tensor_and_strategy(tool: Tool, tmp_path: Path):
+    tool("--memory", MODEL, SHAPE, "-o", "memory.csv")
+    with (tmp_path / "memory.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert list(dict.fromkeys(row["strategy"] for row in rows)) == list(memory.STRATEGIES)
+    assert all(int(row["offset"]) + int(row["size"]) <= int(row["arena"]) for row in rows)
+
+
+def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path):
+    hidden = "import sys; sys.modules['altair'] = None; from gecc.tools.ge_report import main; sys.exit(main())"
+    command = [sys.executable, "-c", hidden, "--memory", str(MODEL), "-o", str(tmp_path / "memory.svg")]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (
+        2,
+        "ge-report: error: a .svg report needs Altair: pip install 'gecc[report]'\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["m.onnx", "-o", "m.html"], "one kind of report is needed: --memory; got none"),
+        (["--memory", "-o", "m.html"], "one model is needed, got none; - is stdin"),
+        (["--memory", "m.onnx"], "-o FILE is needed: .html, .svg, .png, .csv"),
+        (["--memory", "m.onnx", "-o", "m.pdf"], "-o m.pdf: a report is one of .html, .svg, .png, .csv"),
+        (["--memory", "m.onnx", "-o", "m.csv", "-p", "prune"], "for others run ge-opt first"),
+        (["--memmory", "m.onnx", "-o", "m.csv"], "no flag '--memmory'; did you mean 'memory'?"),
+        (["--memory", MODEL, SHAPE, "-o", "m.csv", "--strategy=fast"], "no strategy 'fast'; allowed: none"),
+        (["--memory", MODEL, SHAPE, "-o", "m.csv", "--strategy=given"], "not on buffers and holds no plan"),
+        (["--memory", MODEL, SHAPE, "-o", "m.csv", "--alignment=48"], "alignment must be a power of two"),
+    ],
+)
+def test_what_means_nothing_is_one_line(tool: Tool, words: list[str | Path], message: str):
+    code, out, err = tool(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
