@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -46,6 +47,15 @@ def export_model(module: ModuleOp, opset: int | None = None) -> ModelProto:
     return _ModelExporter(module, functions[0], opset).model()
 
 
+@dataclass
+class Scope:
+    """Names of one graph, and of the graphs below it: two branches may use one name, a graph and its body must not."""
+
+    block: Block | None = None
+    own: set[str] = field(default_factory=set[str])
+    below: set[str] = field(default_factory=set[str])
+
+
 class GraphExporter:
     """
     Writes bodies as graphs.
@@ -57,7 +67,7 @@ class GraphExporter:
     def __init__(self, source: Operation, opset: int) -> None:
         self.source, self.opset = find_module(source), opset
         self.names: dict[SSAValue, str] = {}
-        self.taken: set[str] = set()
+        self.scopes = [Scope()]
         self.numbers: Counter[str] = Counter()
         self.outputs: set[str] = set()
 
@@ -82,7 +92,13 @@ class GraphExporter:
 
     def body(self, region: Region, name: str) -> GraphProto:
         graph = GraphProto(name=self.fresh(name))
-        block = region.block
+        self.scopes.append(Scope(region.block))
+        self.fill_body(graph, region.block)
+        inner = self.scopes.pop()
+        self.scopes[-1].below |= inner.own | inner.below
+        return graph
+
+    def fill_body(self, graph: GraphProto, block: Block) -> None:
         for argument in block.args:
             graph.input.append(value_info(self.name(argument), argument.type))
         last = block.last_op
@@ -93,7 +109,6 @@ class GraphExporter:
         self.fill(graph, block)
         graph.node.extend(added)
         graph.output.extend(value_info(n, v.type) for n, v in zip(outputs, last.operands, strict=True))
-        return graph
 
     def fill(self, graph: GraphProto, block: Block) -> None:
         nodes: list[NodeProto] = []
@@ -163,16 +178,28 @@ class GraphExporter:
     def name(self, value: SSAValue) -> str:
         value = resolved(value)
         if value not in self.names:
-            self.names[value] = self.fresh(_preferred(value) or _derived(value))
+            self.names[value] = self.fresh(_preferred(value) or _derived(value), self.depth(value))
         return self.names[value]
 
-    def fresh(self, wanted: str) -> str:
-        """`wanted`, or with a number after it if that is a name already."""
+    def depth(self, value: SSAValue) -> int:
+        """Which of the open graphs makes a value: a constant has its name from where it is read first."""
+        if len(self.scopes) == 1:
+            return 0
+        owner: Operation | Block | None = value.owner
+        at = owner.parent_block() if isinstance(owner, Operation) else owner
+        open_ = {scope.block: k for k, scope in enumerate(self.scopes)}
+        while at is not None and at not in open_:
+            at = parent.parent_block() if (parent := at.parent_op()) is not None else None
+        return 0 if at is None else open_[at]
+
+    def fresh(self, wanted: str, depth: int = -1) -> str:
+        """`wanted`, or with a number after it if that is a name in the graph at `depth`, around it or in it."""
         name = wanted
-        while name in self.taken:
+        inside = self.scopes[depth:]
+        while any(name in scope.own for scope in self.scopes) or any(name in scope.below for scope in inside):
             self.numbers[wanted] += 1
             name = f"{wanted}_{self.numbers[wanted]}"
-        self.taken.add(name)
+        inside[0].own.add(name)
         return name
 
 
@@ -237,7 +264,7 @@ class _ModelExporter(GraphExporter):
         assert isinstance(last, ReturnOp)
         outputs = [_said(outs, k, f"output_{k}") for k in range(len(last.operands))]
         self.outputs.update(name for name, _ in outputs)
-        self.taken.update(name for name, _ in (*inputs, *outputs))
+        self.scopes[-1].own.update(name for name, _ in (*inputs, *outputs))
         for argument, (name, said) in zip(block.args, inputs, strict=True):
             self.names[argument] = name
             graph.input.append(_info(name, argument.type, said))

@@ -102,10 +102,13 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
     node = NodeProto(op_type=op.onnx.type, domain=op.onnx.domain, name=_own_name(op))
     values = op.by_slot()
     attrs: list[AttributeProto] = []
+    slots = [s.name for s in op.slots]
+    unsaid = {name for before, names in op.onnx.unsaid_before.items() if opset < before for name in names}
+    for place, slot in enumerate(slots[: len(values)]):
+        values[place] = None if slot in unsaid else values[place]
     for before, names in op.onnx.attributes_before.items():
         if opset >= before:
             continue
-        slots = [s.name for s in op.slots]
         for attribute, slot in names.items():
             place = slots.index(slot)
             if place < len(values) and values[place] is not None:
@@ -122,6 +125,8 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
     since = since_version(op.onnx.type, opset, op.onnx.domain)
     plain = op.attrs() if since >= op.onnx.since or op.onnx.domain else op.to_older(since) or {}
     for name, value in plain.items():
+        if name in unsaid:
+            continue
         if name not in op.decls:  # an older version's own
             attrs.append(onnx.helper.make_attribute(name, value))
         elif not op.decls[name].ours:

@@ -259,7 +259,12 @@ class DropoutOp(Pointwise, View):
     """
 
     name = "ge.dropout"
-    onnx = OnnxName("Dropout", since=7, attributes_before={12: {"ratio": "ratio"}})
+    onnx = OnnxName(
+        "Dropout",
+        since=7,
+        attributes_before={12: {"ratio": "ratio"}},
+        unsaid_before={12: ("training_mode", "seed")},
+    )
     COST: ClassVar[int] = 0
     data = operand()
     ratio = opt_operand()

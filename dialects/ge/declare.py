@@ -53,6 +53,8 @@ class OnnxName:
     since          first version of the operator whose meaning is the op's, apart from `attributes_before`; older ones
                    are imported as ge.opaque
     attributes_before   {opset: {attribute: operand}}: before that opset the operand was an attribute of this name
+    unsaid_before  {opset: names}: before that opset these operands and attributes were not there, and what the op
+                   means with them it meant without
     implied        attributes that the operands say too: not kept, written back from `GeOp.implied`
     domain         operator domain
     """
@@ -60,6 +62,7 @@ class OnnxName:
     type: str
     since: int = 1
     attributes_before: dict[int, dict[str, str]] = field(default_factory=dict[int, dict[str, str]])
+    unsaid_before: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
     implied: tuple[str, ...] = ()
     domain: str = ""
 

@@ -2,7 +2,8 @@
 Where the bytes of a tensor may lie outside its message: spans of files, and the file that we append to ourselves.
 
 A model is somebody else's data. Its external data must lie in the model's own folder, or a model could carry
-any file of its user into what we write (onnx rejects the same: GHSA-538c-55jv-c5g9).
+any file of its user into what we write (onnx rejects the same: GHSA-538c-55jv-c5g9). A cache keeps models as links into
+one folder of files (Hugging Face's `blobs`): data that lies where the model's own file lies belongs to it as well.
 """
 
 from __future__ import annotations
@@ -96,11 +97,13 @@ class ExternalData:
     """
     Finds the external data of a model's tensors, looking at each file once.
 
-    folder     the model's; None for a model in memory, which can only be light (absolute locations)
+    model      its file; None for a model in memory, which can only be light (absolute locations)
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(self, model: Path | None) -> None:
+        self._folder = None if model is None else model.parent
+        # Where the model is, and where the file is that it may be a link to.
+        self._homes = () if model is None else tuple({os.path.realpath(model.parent), str(model.resolve().parent)})
         self._files: dict[str, tuple[str, int]] = {}
 
     def find(self, tensor: TensorProto, needed: int) -> Span:
@@ -145,8 +148,9 @@ class ExternalData:
             return location
 
         path = os.path.join(self._folder, location)
-        home = os.path.realpath(self._folder)
-        inside = os.path.commonpath([home, os.path.realpath(path)]) == home
+        real = os.path.realpath(path)
+        climbs = os.path.normpath(location).startswith(os.pardir)
+        inside = not climbs and any(os.path.commonpath([home, real]) == home for home in self._homes)
         if os.path.isabs(location) or not inside:
             raise Unusable(f"has its data in {location}, outside the model's folder, where we do not look")
         return path

@@ -159,7 +159,7 @@ class _FileReader:
 
         Those of the file itself come last: until then an external tensor is the author's, and not to be trusted.
         """
-        external = ExternalData(Path(self._file).parent)
+        external = ExternalData(Path(self._file))
         empty: list[tuple[str | None, TensorProto, Unusable]] = []
         for node, tensor in tensors(model):
             try:

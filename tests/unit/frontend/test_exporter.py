@@ -211,6 +211,17 @@ def test_what_must_be_an_attribute_must_be_a_constant():
         written(body, 11)
 
 
+def test_what_an_older_operator_does_without_saying_is_not_said():
+    source = model(
+        "main (float[4] x) => (float[4] y) <float r = {0.5}, bool t = {0}> { y = Dropout<seed = 3>(x, r, t) }"
+    )
+    older = through(source, 10)
+    onnx.checker.check_model(older, full_check=True)
+    assert list(older.graph.node[0].input) == ["x"]
+    assert [a.name for a in older.graph.node[0].attribute] == ["ratio"]
+    check_equal(source, older)
+
+
 def test_an_operator_that_the_opset_does_not_have():
     body = """
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

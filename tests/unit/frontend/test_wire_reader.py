@@ -290,6 +290,27 @@ def test_a_link_within_the_folder_is_followed(tmp_path: Path) -> None:
     assert read_span(span_of(only(light))) == array.tobytes()
 
 
+def cached(tmp_path: Path, location: str) -> Path:
+    """A model as a cache keeps it: it and its data are links into a folder of files."""
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "snapshot").mkdir()
+    save(model([external(numpy_helper.from_array(np.arange(600), "w"), location)]), tmp_path / "blobs/aa")
+    (tmp_path / "blobs/bb").write_bytes(np.arange(600).tobytes())
+    (tmp_path / "snapshot/m.onnx").symlink_to("../blobs/aa")
+    (tmp_path / "snapshot/m.data").symlink_to("../blobs/bb")
+    return tmp_path / "snapshot/m.onnx"
+
+
+def test_a_model_and_its_data_are_links_into_one_folder(tmp_path: Path) -> None:
+    light = read_light(cached(tmp_path, "m.data"))
+    assert read_span(span_of(only(light))) == np.arange(600).tobytes()
+
+
+def test_a_link_does_not_let_a_model_climb_out_of_its_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="outside the model's folder"):
+        read_light(cached(tmp_path, "../blobs/bb"))
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A model's folder, beside a file that is none of its business."""
