@@ -43,6 +43,8 @@ class Machine(Protocol):
     @property
     def launch_seconds(self) -> float: ...
     @property
+    def tile_seconds(self) -> float: ...
+    @property
     def cache(self) -> CacheKind: ...
 
 
@@ -160,12 +162,14 @@ class Model:
                 written += tensors[t].bytes
                 touched[t] = (depth, 1.0)
 
+        buried: list[tuple[int, float]] = []
         if self.writes_back_dead and shape.scratch:
-            lost, fetched = self._reuse_scratch(state, touched, shape, depth)
+            lost, fetched, tail = self._reuse_scratch(state, touched, shape, depth)
             written += lost
             read += fetched
+            if tail:
+                buried.append((SCRATCH, tail))
 
-        buried: list[tuple[int, float]] = []
         for t in shape.dying:
             entry = touched.pop(t, None)
             if entry is None or not self.writes_back_dead or entry[1] >= 1:
@@ -206,9 +210,12 @@ class Model:
 
     def _reuse_scratch(
         self, state: State, touched: dict[int, tuple[int, float]], shape: Footprint, depth: int
-    ) -> tuple[float, float]:
-        """The scratch buffer is written again: what the last group left dirty there, and what must be fetched."""
-        lost = 0.0
+    ) -> tuple[float, float, float]:
+        """
+        The scratch buffer is written again: what the last group left dirty there, what must be fetched, and of the
+        dirty bytes those that are cached but not written again: they age out, if the end does not come first.
+        """
+        lost = tail = 0.0
         fetched = float(shape.scratch)
         seen = touched.get(SCRATCH)
         if seen is not None:
@@ -217,10 +224,11 @@ class Model:
             assert before is not None
             missed = self._miss(state, at, SCRATCH, shape, SCRATCH)
             reused = (1 - missed) * min(before.scratch, shape.scratch)
-            lost = before.scratch - reused  # a tail that the new group does not reach ages out
+            lost = before.scratch - reused
+            tail = (1 - missed) * max(0, before.scratch - shape.scratch)
             fetched -= reused
         touched[SCRATCH] = (depth, 0.0)
-        return lost, fetched if self.allocates else 0
+        return lost, fetched if self.allocates else 0, tail
 
     def finish(self, state: State) -> State:
         """Settles what is dead and dirty at the end: what is still cached is never written back."""
@@ -273,7 +281,10 @@ class Model:
         return Traffic(tuple(groups), state.read, state.written, seconds, serial)
 
     def group_seconds(self, shape: Footprint, memory_bytes: float) -> float:
-        """Arithmetic, memory and L2 overlap perfectly; every op of every tile is a launch. Needs `knows_time`."""
+        """
+        Arithmetic, memory and L2 overlap perfectly; the kernel is started, and in it every op of every tile. Needs
+        `knows_time`.
+        """
         return max(self._seconds(shape, memory_bytes)) + self._launches(shape)
 
     def _seconds(self, shape: Footprint, memory_bytes: float) -> tuple[float, float, float]:
@@ -287,7 +298,7 @@ class Model:
 
     def _launches(self, shape: Footprint) -> float:
         ops = shape.group.end - shape.group.begin
-        return self.machine.launch_seconds * (shape.tiles * ops if ops > 1 else 1)
+        return self.machine.launch_seconds + (self.machine.tile_seconds * shape.tiles * ops if ops > 1 else 0)
 
     def _report(self, shape: Footprint, read: float, written: float) -> GroupTraffic:
         seconds = serial = None

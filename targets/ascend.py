@@ -16,6 +16,9 @@ BLOCK = 512
 # Published studies and the brief give 2 to 10 us for one kernel's start; no .ini has it.
 LAUNCH = 3e-6
 
+# Assumed: synchronising the cores between two ops of a kernel, without a start from outside.
+TILE = 1e-6
+
 
 def _ascend(
     name: str, cores: int, ghz: float, l2_mib: int, bytes_a_cycle: tuple[int, int, int], *spellings: str
@@ -35,6 +38,7 @@ def _ascend(
         # Every public .ini says l2_type=0, a cache; read modes (READ_INVALID, NOT_NEED_WRITEBACK) are its hints.
         cache="hints",
         launch_seconds=LAUNCH,
+        tile_seconds=TILE,
     )
 
 
@@ -66,5 +70,6 @@ CHIPS = (
         alignment=BLOCK,
         cache="hints",
         launch_seconds=LAUNCH,
+        tile_seconds=TILE,
     ),
 )

@@ -1,6 +1,6 @@
 """Machines that are no one product: the brief's accelerator and a CPU."""
 
-from .ascend import BLOCK
+from .ascend import BLOCK, TILE
 from .target import MIB, Target
 
 # Ascend910B1.ini: 24 cores x 1.85 GHz x 110 (read), 86 (write) bytes a core and cycle.
@@ -21,6 +21,7 @@ MACHINES = (
         alignment=BLOCK,
         cache="plain",  # the brief speaks of no hints
         launch_seconds=3e-6,  # the brief: 2-3 us
+        tile_seconds=TILE,
     ),
     Target(
         name="cpu",
@@ -33,5 +34,6 @@ MACHINES = (
         alignment=64,  # a cache line, and one AVX-512 register
         cache="write-allocate",
         launch_seconds=1e-7,  # a call and a barrier that spins
+        tile_seconds=1e-7,  # the same
     ),
 )

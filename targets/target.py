@@ -21,7 +21,8 @@ class Target:
     cache                hints: data marked dead at its last read is not written back;
                          plain: dead dirty lines are written back when they are evicted;
                          write-allocate: plain, and a write that misses reads the line first
-    launch_seconds       start of one kernel (tau)
+    launch_seconds       start of one kernel
+    tile_seconds         start of one op of one tile, where a group runs as one kernel
     """
 
     name: str
@@ -34,3 +35,4 @@ class Target:
     alignment: int
     cache: Literal["hints", "plain", "write-allocate"]
     launch_seconds: float
+    tile_seconds: float

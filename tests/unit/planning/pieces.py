@@ -21,6 +21,7 @@ class Machine:
     l2_write_bytes_per_s: float | None = 5e12
     peak_flops: float | None = 350e12
     launch_seconds: float = 3e-6
+    tile_seconds: float = 1e-6
 
 
 def bottleneck(batch: int, size: int = 56, wide: int = 256, thin: int = 64, element: int = 2) -> Piece:

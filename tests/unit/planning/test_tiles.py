@@ -83,7 +83,7 @@ def test_an_op_that_does_not_tile_is_in_no_group():
 
 def test_launches_that_cost_more_than_bytes_forbid_groups():
     piece = chain(32, 6, MIB // 2)
-    slow = replace(Machine(8 * MIB), launch_seconds=1e-2)
+    slow = replace(Machine(8 * MIB), tile_seconds=1e-2)
     assert groups_of(search(piece, slow)) == []
     assert groups_of(search(piece, slow, BYTES)) != []
 

@@ -50,7 +50,7 @@ def test_every_target_is_sane(name: str):
     target = targets.get(name)
     assert target.l2_bytes > 0
     assert target.alignment & (target.alignment - 1) == 0
-    assert target.launch_seconds > 0
+    assert target.launch_seconds >= target.tile_seconds > 0
 
 
 @pytest.mark.parametrize("name", targets.names())
