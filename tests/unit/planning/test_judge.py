@@ -28,6 +28,56 @@ def test_a_cycle_longer_than_the_cache_always_misses():
     assert judge([read(0, 0, 3 * PAGE)] * 4, [3 * PAGE], [], 2 * PAGE, "plain") == Replayed(12 * PAGE, 0)
 
 
+def test_a_stream_is_read_once_and_helps_nobody():
+    # A page, 8 pages of a stream through a cache of 4, the page again, which the stream pushed out: 1 + 8 + 1 misses.
+    trace = [read(1, 0, PAGE), read(0, 0, 8 * PAGE), read(1, 0, PAGE)]
+    assert judge(trace, [8 * PAGE, PAGE], [], 4 * PAGE, "plain") == Replayed(10 * PAGE, 0)
+
+
+def test_a_cycle_just_below_the_cache_misses_in_its_first_round_only():
+    # 4 pages in turn through 4: misses 4, 0, 0.
+    assert judge([read(0, 0, 4 * PAGE)] * 3, [4 * PAGE], [], 4 * PAGE, "plain") == Replayed(4 * PAGE, 0)
+
+
+def test_a_cycle_just_above_the_cache_misses_in_every_round():
+    # 5 pages in turn through 4: each is pushed out just before its turn. Misses 5, 5, 5.
+    assert judge([read(0, 0, 5 * PAGE)] * 3, [5 * PAGE], [], 4 * PAGE, "plain") == Replayed(15 * PAGE, 0)
+
+
+def test_a_cycle_that_turns_round_keeps_what_it_saw_last():
+    # Pages 0 1 2 3 4, then 4 3 2 1 0 through 4: on the way back 4 3 2 1 hit, 0 misses. 5 + 1 misses.
+    back = [read(0, p * PAGE, PAGE) for p in (4, 3, 2, 1, 0)]
+    assert judge([read(0, 0, 5 * PAGE), *back], [5 * PAGE], [], 4 * PAGE, "plain") == Replayed(6 * PAGE, 0)
+
+
+def test_a_page_that_is_touched_stays():
+    # Weights of 1 page between tiles of 2 pages in a cache of 4: misses 1, then 2 a tile, and the weights always hit.
+    trace = [a for tile in range(4) for a in (read(0, 0, PAGE), read(1, tile * 2 * PAGE, 2 * PAGE))]
+    assert judge(trace, [PAGE, 8 * PAGE], [], 4 * PAGE, "plain") == Replayed(9 * PAGE, 0)
+
+
+def test_halo_rows_hit_while_they_are_there():
+    # Tiles of 4 rows that read one more above and below, a row a page: rows 0..4, 3..8 and 7..11 of 12. The two rows that
+    # neighbours share are the last of one tile and the first of the next: a cache of 2 pages has them. 12 misses.
+    rows = [(0, 5), (3, 9), (7, 12)]
+    trace = [read(0, begin * PAGE, (end - begin) * PAGE) for begin, end in rows]
+    assert judge(trace, [12 * PAGE], [], 2 * PAGE, "plain") == Replayed(12 * PAGE, 0)
+    assert judge(trace, [12 * PAGE], [], PAGE, "plain") == Replayed(16 * PAGE, 0)
+
+
+def test_halo_rows_miss_behind_what_the_tile_writes():
+    # As above, but each tile writes its rows after it has read: between two reads of a shared row lie 6 or 7 pages.
+    # Through 4 pages all shared rows are lost: 5 + 6 + 5 = 16 misses; all 12 rows of the result are written.
+    tiles = [(0, 5, 0), (3, 9, 4), (7, 12, 8)]
+    trace = [
+        access
+        for begin, end, row in tiles
+        for access in (read(0, begin * PAGE, (end - begin) * PAGE), write(1, row * PAGE, 4 * PAGE))
+    ]
+    assert judge(trace, [12 * PAGE] * 2, [1], 4 * PAGE, "hints") == Replayed(16 * PAGE, 12 * PAGE)
+    assert judge(trace, [12 * PAGE] * 2, [1], 12 * PAGE, "hints") == Replayed(12 * PAGE, 12 * PAGE)
+
+
 def test_a_whole_page_is_written_without_a_read():
     assert judge([write(0, 0, PAGE)], [PAGE], [0], PAGE, "plain") == Replayed(0, PAGE)
 
@@ -50,6 +100,27 @@ def test_a_hint_ends_no_page_that_has_live_bytes():
     # The first half of the page is dead, the second is not: it is written back when page 1 comes.
     trace = [write(0, 0, PAGE), read(0, 0, PAGE // 2, last=True), read(1, 0, PAGE)]
     assert judge(trace, [PAGE, PAGE], [], PAGE, "hints") == Replayed(PAGE, PAGE)
+
+
+def test_a_dirty_page_is_written_back_each_time_it_leaves():
+    # Two pages in turn through one, written three times each: 6 writes, 5 of them push a dirty page out, and the last
+    # one is an output's and written at the end.
+    trace = [write(k % 2, 0, PAGE) for k in range(6)]
+    assert judge(trace, [PAGE, PAGE], [0, 1], PAGE, "plain") == Replayed(0, 6 * PAGE)
+
+
+def test_a_clean_page_leaves_for_nothing():
+    # Written, pushed out (1 page out), read again (1 in), pushed out by another (1 in): it was clean.
+    trace = [write(0, 0, PAGE), read(1, 0, PAGE), read(0, 0, PAGE), read(1, 0, PAGE)]
+    assert judge(trace, [PAGE, PAGE], [0], PAGE, "plain") == Replayed(3 * PAGE, PAGE)
+
+
+def test_an_arena_page_is_overwritten_in_the_cache():
+    # Dead bytes whose address is used again while they are cached never go to memory, with hints or without.
+    trace = [write(0, 0, PAGE), read(0, 0, PAGE, last=True), write(0, 0, PAGE), read(0, 0, PAGE, last=True)]
+    for kind in ("hints", "plain", "write-allocate"):
+        fetched = PAGE if kind == "write-allocate" else 0
+        assert judge(trace, [PAGE], [], PAGE, kind) == Replayed(fetched, 0)
 
 
 def test_write_allocate_reads_what_it_writes():
