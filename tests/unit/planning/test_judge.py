@@ -57,8 +57,8 @@ def test_a_page_that_is_touched_stays():
 
 
 def test_halo_rows_hit_while_they_are_there():
-    # Tiles of 4 rows that read one more above and below, a row a page: rows 0..4, 3..8 and 7..11 of 12. The two rows that
-    # neighbours share are the last of one tile and the first of the next: a cache of 2 pages has them. 12 misses.
+    # Tiles of 4 rows that read one more above and below, a row a page: rows 0..4, 3..8 and 7..11 of 12. The two that
+    # neighbours share are the last of one tile and the first of the next: a cache of 2 pages has them, 12 misses.
     rows = [(0, 5), (3, 9), (7, 12)]
     trace = [read(0, begin * PAGE, (end - begin) * PAGE) for begin, end in rows]
     assert judge(trace, [12 * PAGE], [], 2 * PAGE, "plain") == Replayed(12 * PAGE, 0)

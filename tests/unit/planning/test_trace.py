@@ -90,11 +90,11 @@ def test_misses_of_a_cache_that_holds_all(plan: list[Group], kind: CacheKind, re
 @pytest.mark.parametrize(
     ("plan", "kind", "read", "written"),
     [
-        # Alone: x 4, w 1; a's 4 pages push them out, `second` finds a, and y pushes a out: dirty, written back in plain.
+        # Alone: x 4, w 1; a's 4 pages push them out, `second` finds a, y pushes a out: dirty, in plain written back.
         (SINGLES, "hints", 5, 4),
         (SINGLES, "plain", 5, 8),
-        # As a group, a tile touches x 2, w 1, scratch 2, y 2: w is pushed out by y, and read for either tile. Plain: the
-        # second tile's x pushes the first's scratch out; the second's is in the cache at the end, and dropped.
+        # As a group, a tile touches x 2, w 1, scratch 2, y 2: w is pushed out by y, and read for either tile. Plain:
+        # the second tile's x pushes the first's scratch out; the second's is in the cache at the end, and dropped.
         (TILES, "hints", 6, 4),
         (TILES, "plain", 6, 6),
     ],
