@@ -195,16 +195,16 @@ def _written(steps: Sequence[Operation], roots: Any) -> dict[SSAValue, str]:
     from ...dialects.ge.memory import LaunchOp
 
     names: dict[SSAValue, str] = {}
-    for op in steps:
+    for step, op in enumerate(steps):
         if isinstance(op, LaunchOp):
             last: Any = op.body.block.last_op
             for out, value in zip(op.outs, last.operands, strict=True):
-                names.setdefault(roots.of(out), _name(value))
+                names.setdefault(roots.of(out), _name(value) or f"{_words(op)}, step {step}")
     return names
 
 
 def _name(value: SSAValue) -> str:
-    """Of a result by ONNX, else of its node, else by kind."""
+    """Of a result by ONNX, else of its node; else none."""
     from xdsl.ir import Operation
 
     op = value.owner
@@ -214,7 +214,7 @@ def _name(value: SSAValue) -> str:
     at = list(op.results).index(value)  # pyright: ignore[reportArgumentType]
     if outputs is not None and at < len(outputs.data):
         return outputs.data[at].data
-    return text_of(op.attributes.get("onnx.node")) or value.name_hint or op.name
+    return text_of(op.attributes.get("onnx.node")) or value.name_hint or ""
 
 
 def _words(op: Operation) -> str:

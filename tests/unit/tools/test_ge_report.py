@@ -11,8 +11,10 @@ import pytest
 
 from gecc.tools import ge_report
 from gecc.tools.report import memory
+from gecc.tools.report.memory_chart import OTHER
 
 MODEL = Path(__file__).parents[3] / "examples" / "tiny_mobilevit.onnx"
+T = "tensor<4x4xf32>"
 SHAPE = "--input-shape=image:1,3,64,64"
 
 
@@ -57,6 +59,59 @@ def test_the_table_has_a_row_a_tensor_and_strategy(tool: Tool, tmp_path: Path):
         rows = list(csv.DictReader(stream))
     assert list(dict.fromkeys(row["strategy"] for row in rows)) == list(memory.STRATEGIES)
     assert all(int(row["offset"]) + int(row["size"]) <= int(row["arena"]) for row in rows)
+
+
+def test_a_plan_in_the_text_is_drawn_as_it_stands(tool: Tool, tmp_path: Path):
+    # [0, 2) 64 B at 0 and [1, 3) 64 B at 192: 128 idle bytes between them at the peak.
+    text = """
+func.func @main(%x: memref<16xf32>, %y: memref<16xf32> {ge.result}, %arena: memref<256xi8> {ge.arena}) {
+  %a = ge.slot %arena[0] life [0, 2) : memref<256xi8> -> memref<16xf32>
+  %b = ge.slot %arena[192] life [1, 3) : memref<256xi8> -> memref<16xf32>
+  ge.launch ins(%x : memref<16xf32>) outs(%a : memref<16xf32>) {
+  ^bb0(%0: tensor<16xf32>):
+    %1 = ge.exp %0 : tensor<16xf32> -> tensor<16xf32> onnx "first" ["a"]
+    ge.yield %1 : tensor<16xf32>
+  }
+  ge.launch ins(%a : memref<16xf32>) outs(%b : memref<16xf32>) {
+  ^bb0(%0: tensor<16xf32>):
+    %1 = ge.tanh %0 : tensor<16xf32> -> tensor<16xf32> onnx "second" ["b"]
+    ge.yield %1 : tensor<16xf32>
+  }
+  ge.launch ins(%b : memref<16xf32>) outs(%y : memref<16xf32>) {
+  ^bb0(%0: tensor<16xf32>):
+    %1 = ge.exp %0 : tensor<16xf32> -> tensor<16xf32>
+    ge.yield %1 : tensor<16xf32>
+  }
+  func.return
+}"""
+    (tmp_path / "planned.mlir").write_text(text)
+    result = tool("--memory", "planned.mlir", "--strategy=given", "-o", "memory.csv")
+    assert result.out.splitlines()[2:] == [
+        "given                        256             128  +100.0%     0.00",
+        "given: the peak is at step 1, tanh second",
+        "  [192, 256)                   steps [1, 3)  b",
+        "  [0, 64)                      steps [0, 2)  a",
+        "  [64, 192)                    a hole of 128 bytes",
+    ]
+    with (tmp_path / "memory.csv").open(newline="") as stream:
+        first, _ = csv.DictReader(stream)
+    assert (first["tensor"], first["made_by"], first["last_read_by"]) == ("a", "exp first", "tanh second")
+
+
+def test_a_plan_without_a_tensor_is_drawn(tool: Tool, tmp_path: Path):
+    (tmp_path / "empty.mlir").write_text(
+        "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"
+    )
+    assert tool("--memory", "empty.mlir", "-o", "memory.svg").code == 0
+    assert tool("--memory", "empty.mlir", "-o", "memory.csv").code == 0
+
+
+def test_a_thousand_tensors_are_a_rectangle_each(tool: Tool, tmp_path: Path):
+    ops = "".join(f"  %{k + 1} = ge.matmul %{k}, %w : {T}, {T} -> {T}\n" for k in range(1001))
+    text = f"func.func @main(%0: {T}, %w: {T}) -> {T} {{\n{ops}  func.return %1001 : {T}\n}}"
+    (tmp_path / "long.mlir").write_text(text)
+    assert tool("--memory", "long.mlir", "--strategy=balanced", "-o", "memory.svg").code == 0
+    assert (tmp_path / "memory.svg").read_text().count(OTHER) >= 990
 
 
 def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path):
