@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,13 +34,34 @@ class Atom:
         # Models call dims what they like, also "N + 1": a name that is none must not read like an expression.
         return self.name if _PLAIN.fullmatch(self.name) else json.dumps(self.name, ensure_ascii=False)
 
+    @cached_property
+    def bounds(self) -> tuple[float, float]:
+        if not self.args:
+            return 0, math.inf
+        (low, high), (low_b, high_b) = map(bounds, self.args)
+        if self.name == "max":
+            return max(low, low_b), max(high, high_b)
+        if self.name == "min":
+            return min(low, low_b), min(high, high_b)
+        if low_b < 0:
+            return -math.inf, math.inf
+        least, most = max(low_b, 1), max(high_b, 1)
+        return _floor(low, least if low < 0 else most), _floor(high, least if high >= 0 else most)
 
+
+@dataclass(frozen=True)
 class Fresh(Atom):
     """A number or a dim of which nothing is known; no symbol is equal to it."""
+
+    is_dim: bool = True
 
     @cached_property
     def text(self) -> str:
         return self.name
+
+    @cached_property
+    def bounds(self) -> tuple[float, float]:
+        return (0 if self.is_dim else -math.inf, math.inf)
 
 
 _PLAIN = re.compile(r"[^\W\d]\w*")
@@ -104,6 +126,16 @@ class Expr:
     def __rmod__(self, other: Dim) -> Dim:
         return other - floordiv(other, self) * self
 
+    @cached_property
+    def bounds(self) -> tuple[float, float]:
+        low = high = 0.0
+        for monomial, coefficient in self.terms:
+            part: tuple[float, float] = (coefficient, coefficient)
+            for atom in monomial:
+                part = _times(part, atom.bounds)
+            low, high = low + part[0], high + part[1]
+        return low, high
+
     @property
     def symbols(self) -> set[str]:
         found: set[str] = set()
@@ -125,7 +157,7 @@ _fresh = itertools.count()
 
 def unknown() -> Expr:
     """A number of which nothing is known: equal to itself only."""
-    return Expr((((Fresh(f"?{next(_fresh)}"),), 1),))
+    return Expr((((Fresh(f"?{next(_fresh)}", is_dim=False),), 1),))
 
 
 def unknown_size() -> Expr:
@@ -134,19 +166,33 @@ def unknown_size() -> Expr:
 
 
 def is_unknown(dim: Dim) -> bool:
-    """Whether not even the sign of some part of `dim` is known."""
-    return any(s.startswith("?") and not s.startswith("?dim") for s in symbols_of(dim))
+    """Whether `dim` is a number of which nothing is known (of a size, its sign is)."""
+    atoms = [atom for monomial, _ in _terms(dim) for atom in monomial]
+    return len(atoms) == 1 and isinstance(atoms[0], Fresh) and not atoms[0].is_dim
 
 
 def is_size(dim: Dim) -> bool:
-    """Whether `dim` is surely not negative: symbols are sizes, and sums of products of sizes stay sizes."""
-    if isinstance(dim, int):
-        return dim >= 0
-    return not is_unknown(dim) and all(c > 0 and all(map(_atom_is_size, m)) for m, c in dim.terms)
+    """Whether `dim` is surely not negative, by the bounds of its parts: symbols are sizes, so N is and N - 1 is not."""
+    return bounds(dim)[0] >= 0
 
 
-def _atom_is_size(atom: Atom) -> bool:
-    return any(map(is_size, atom.args)) if atom.name == "max" else all(map(is_size, atom.args))
+def bounds(dim: Dim) -> tuple[float, float]:
+    """
+    What `dim` is never below and never above, both possibly infinite. Its parts are bounded by themselves, so it need
+    not come near either. What `floordiv` divides by is taken not to be zero.
+    """
+    return dim.bounds if isinstance(dim, Expr) else (dim, dim)
+
+
+def _floor(a: float, b: float) -> float:
+    if math.isinf(a):
+        return a
+    return a // b if math.isfinite(b) else -float(a < 0)
+
+
+def _times(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    ends = [x * y if x and y else 0 for x in a for y in b]  # 0 * inf: as many as there are of nothing
+    return min(ends), max(ends)
 
 
 def _terms(dim: Dim) -> list[tuple[Monomial, int]]:

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute
 from .core import PureOp
 from .data import Array
 from .declare import operand, result, without_hints
-from .dims import Dim, Expr, choose, is_size, unknown
+from .dims import Dim, Expr, choose, is_size, is_unknown, unknown
 from .errors import fail
 from .info import Info, broadcast, same_element
 from .interfaces import Elementwise
@@ -77,14 +77,9 @@ def in_range(elements: Array, element: Attribute) -> Array | None:
     """
     numbers = [x for x in elements.flat if not isinstance(x, Expr)]
     if len(numbers) < elements.size:
-        known = bool(numbers) or any(is_known(x) for x in elements.flat)
+        known = bool(numbers) or not all(map(is_unknown, elements.flat))
         return elements if known and all(_fits(x, element) for x in numbers) else None
     return elements.astype(element_of(element).dtype) if all(_fits(x, element) for x in numbers) else None
-
-
-def is_known(dim: Dim) -> bool:
-    """Whether something is known of a dim: it is no lone `unknown()`."""
-    return not (isinstance(dim, Expr) and len(dim.symbols) == 1 and str(dim).startswith("?"))
 
 
 def _fits(number: int, element: Attribute) -> bool:

@@ -1,5 +1,6 @@
 """Dims as expressions: for every value of the symbols they are what Python's integers are."""
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -8,13 +9,13 @@ from hypothesis import strategies as st
 
 from gecc.dialects.ge.dims import (
     Dim,
+    bounds,
     ceildiv,
     choose,
     evaluate,
     exact_quotient,
     floordiv,
     is_size,
-    is_unknown,
     product,
     symbol,
     symbols_of,
@@ -96,6 +97,27 @@ def test_an_exact_quotient_leaves_nothing(a: tuple[Dim, Value], b: tuple[Dim, Va
         assert found * b[1](values) == a[1](values)
 
 
+@given(pairs(), VALUES)
+def test_a_value_lies_within_its_bounds(pair: tuple[Dim, Value], values: dict[str, int]):
+    low, high = bounds(pair[0])
+    assert low <= pair[1](values) <= high
+
+
+@pytest.mark.parametrize(
+    ("dim", "low", "high"),
+    [
+        (floordiv(floordiv(N - 1, 2), 2) + 1, 0, math.inf),  # convolutions of stride 2, one after the other
+        (floordiv(7, N), 0, 7),
+        (floordiv(-7, N + 2), -4, -1),
+        (choose("min", N, 3) * choose("max", M, 2) + 1, 1, math.inf),
+        (2 - choose("min", N, 3), -1, 2),
+        (N - floordiv(N, 2), -math.inf, math.inf),  # never negative, but the parts are bounded by themselves
+    ],
+)
+def test_bounds(dim: Dim, low: float, high: float):
+    assert bounds(dim) == (low, high)
+
+
 @given(pairs(), VALUES, VALUES)
 def test_symbols_can_be_bound_one_after_the_other(
     pair: tuple[Dim, Value], values: dict[str, int], others: dict[str, int]
@@ -163,9 +185,7 @@ def test_what_is_unknown_is_equal_to_itself_only():
     assert symbol(str(a)) != a
     assert symbol(str(size)) != size
     assert evaluate(a * 2, {}) == a * 2
-    assert is_unknown(a + N)
-    assert not is_unknown(size)
-    assert not is_unknown(N)
+    assert not is_size(a + N)
     assert is_size(size * N + 1)
     assert not is_size(a)
     assert not is_size(N - 1)
