@@ -133,7 +133,7 @@ class _Interpreter:
                 return []
             case ForOp():
                 return self.loop(op, operands, env)
-            case _ if op.name in ("arith.constant", "arith.muli"):
+            case _ if op.name in ("arith.constant", "arith.muli", "arith.addi"):
                 return [_index(op, operands)]
             case _ if op.name.startswith("memref."):
                 return _memref(op, operands)
@@ -163,7 +163,8 @@ def _index(op: Operation, operands: Sequence[Any]) -> int:
     """The arithmetic of loops over tiles."""
     if op.name == "arith.constant":
         return int(cast(Any, op.properties["value"]).value.data)
-    return int(operands[0]) * int(operands[1])
+    one, two = map(int, operands)
+    return one * two if op.name == "arith.muli" else one + two
 
 
 def _memref(op: Operation, operands: Sequence[Array]) -> Sequence[Any]:

@@ -137,6 +137,8 @@ class L2TilingAttr(ParametrizedAttribute):
     How an L2 group runs: `tiles` tiles of at most `tile[k]` along axis `axes[k]` of its results, and what that was
     modelled to bring.
 
+    halo           what of a tile's inner values its neighbour needs too: "none", "recompute" (each computes it) or
+                   "lines" (the next tile finds it kept); not written where there is none
     weights        "resident" (read from memory once) or "streamed" (once a tile)
     working_set    bytes that one tile needs in the cache
     bytes_before   bytes from and to memory without the group, modelled
@@ -148,6 +150,7 @@ class L2TilingAttr(ParametrizedAttribute):
     axes: ArrayAttr[IntAttr]
     tile: ArrayAttr[IntAttr]
     tiles: IntAttr
+    halo: StringAttr
     weights: StringAttr
     working_set: IntAttr
     bytes_before: IntAttr
@@ -160,6 +163,7 @@ class L2TilingAttr(ParametrizedAttribute):
         tile: Sequence[int],
         tiles: int,
         *,
+        halo: str = "none",
         weights: str,
         working_set: int,
         bytes_before: int,
@@ -171,6 +175,7 @@ class L2TilingAttr(ParametrizedAttribute):
             ArrayAttr(ints[0]),
             ArrayAttr(ints[1]),
             IntAttr(tiles),
+            StringAttr(halo),
             StringAttr(weights),
             IntAttr(working_set),
             IntAttr(bytes_before),
@@ -180,9 +185,10 @@ class L2TilingAttr(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         axes, tile = ([i.data for i in array] for array in (self.axes, self.tile))
+        halo = "" if self.halo.data == "none" else f", halo = {self.halo.data}"
         with printer.in_angle_brackets():
             printer.print_string(
-                f"axes = {axes}, tile = {tile}, tiles = {self.tiles.data}, weights = {self.weights.data}, "
+                f"axes = {axes}, tile = {tile}, tiles = {self.tiles.data}{halo}, weights = {self.weights.data}, "
                 f"working_set = {self.working_set.data}, bytes_before = {self.bytes_before.data}, "
                 f"bytes_after = {self.bytes_after.data}, hit_share = {self.hit_share.data!r}"
             )
@@ -209,10 +215,15 @@ class L2TilingAttr(ParametrizedAttribute):
             tile = ints("tile")
             tiles = number("tiles")
             parser.parse_punctuation(",")
+            halo = StringAttr("none")
+            if parser.parse_optional_keyword("halo") is not None:
+                parser.parse_punctuation("=")
+                halo = StringAttr(parser.parse_keyword_in(("recompute", "lines")))
+                parser.parse_punctuation(",")
             key("weights")
             weights = StringAttr(parser.parse_keyword_in(("resident", "streamed")))
             sizes = [number(name) for name in ("working_set", "bytes_before", "bytes_after")]
             parser.parse_punctuation(",")
             key("hit_share")
             share = FloatData(float(parser.parse_number()))
-        return [axes, tile, tiles, weights, *sizes, share]
+        return [axes, tile, tiles, halo, weights, *sizes, share]

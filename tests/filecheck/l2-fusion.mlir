@@ -1,7 +1,7 @@
 // RUN: ge-opt --l2-fusion="l2-size=32" --verify-each %s | filecheck %s
 // RUN: ge-opt --l2-fusion="l2-size=32" --l2-fusion="l2-size=32" %s | filecheck %s
 // RUN: ge-opt --l2-fusion="l2-size=32 blacklist=Conv" %s | filecheck %s --check-prefix=BARRED
-// RUN: ge-opt --l2-fusion="l2-size=4" %s | filecheck %s --check-prefix=TIGHT
+// RUN: ge-opt --l2-fusion="l2-size=0.5" %s | filecheck %s --check-prefix=TIGHT
 // RUN: ge-opt --l2-fusion="l2-size=32" --inline-fusion %s | filecheck %s --check-prefix=OPENED
 
 // ResNet-50's first bottleneck, fp16: what goes in and comes out is 32 * 256 * 56 * 56 * 2 = 51380224 B each, the weights
@@ -21,7 +21,7 @@
 // BARRED-NEXT:      ge.add
 // BARRED-NEXT:      ge.relu
 // BARRED-NEXT:      ge.yield
-// In 4 MB not even one sample fits: cutting would read the weights again for each and save nothing.
+// In 0.5 MB not even one sample fits: cutting would read the weights again for each and save nothing.
 // TIGHT-LABEL: @bottleneck_of_56
 // TIGHT-NOT:     ge.fusion
 // TIGHT:         func.return

@@ -20,6 +20,6 @@ config.maxIndividualTestTime = 120  # seconds; on `config`, since lit refuses it
 # The tools of the Python that runs lit, whether or not its environment is active.
 config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), config.environment["PATH"]])
 config.environment["PYTHONWARNINGS"] = "error"
-for name in ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
+for name in ("PYTHONPATH", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

@@ -1,29 +1,31 @@
 """
-An L2 group as loops over its tiles: full tiles in an scf.for, the tile at the border after it.
+An L2 group as loops over its tiles: tiles that are alike in an scf.for, those at the borders around it.
 
-    %g = ge.fusion "L2" (%a = %x) -> (..)            scf.for %i = 0 to 5 step 1 {
-        tiling <axes = [0], tile = [6], ..> {          %r = arith.muli %i, %six
-      %b = ge.conv %a, %w                       ->     %p = memref.subview %x[%r, 0, 0, 0] [6, ..]
-      %c = ge.relu %b                                  ge.launch ins(%p, %w) outs(%s) {ge.conv}
-    }                                                  ge.launch ins(%s) outs(%q) {ge.relu}   // %q: rows of the result
+    %g = ge.fusion "L2" (%a = %x) -> (..)            ...rows 0 to 7, whose first window lies in the padding
+        tiling <axes = [2], tile = [8], ..> {        scf.for %i = 1 to 6 step 1 {
+      %b = ge.conv %a, %w                              %p = memref.subview %x[0, 0, 8 %i - 1, 0] [.., 10, ..]
+      %c = ge.relu %b                         ->       ge.launch ins(%p, %w) outs(%s) {ge.conv}
+    }                                                  %q = memref.subview %y[0, 0, 8 %i, 0] [.., 8, ..]
+                                                       ge.launch ins(%s) outs(%q) {ge.relu}
                                                      }
-                                                     ...the same for the two samples that are left
+                                                     ...the last rows
 
-What lives only inside a tile is a slot of one tile's size (`%s`); what others read is written to its rows of the whole.
-A launch's op is the one that the op itself gives for a tile (`on_tile`). A group whose tiles are not alike, or whose
-ops do not answer, is launched layer by layer.
+What lives only inside a tile is a slot of one tile's size (`%s`); what others read is written to its place in the
+whole. Lines that a tile keeps for the next lie at the end of their slot, and move before the rows that come new. A
+launch's op is the one that the op itself gives for a tile (`on_tile`). A group that cannot be cut as it says is
+launched layer by layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
+from xdsl.dialects.arith import AddiOp, MuliOp
 from xdsl.dialects.arith import ConstantOp as IndexConstantOp
-from xdsl.dialects.arith import MuliOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, TensorType
-from xdsl.dialects.memref import ReinterpretCastOp, SubviewOp
+from xdsl.dialects.memref import CopyOp, ReinterpretCastOp, SubviewOp
 from xdsl.dialects.scf import ForOp
 from xdsl.dialects.scf import YieldOp as LoopYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -31,122 +33,97 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.ge.bodies import FusionOp, YieldOp, contents_type, yielded
 from ...dialects.ge.constants import ConstantOp
-from ...dialects.ge.interfaces import Box, Tiles, View, whole
+from ...dialects.ge.interfaces import Box, Tiles, View, box_shape, is_contiguous, whole
 from ...dialects.ge.memory import LaunchOp
 from ...dialects.ge.types import shape_of, tensor_type
-from ..tiling import boxes_in_body, rows_needed
+from ..tiling import Tile, alike, boxes_in_body, members_of, tiles_of
 from .bodies import stands_inside
 from .steps import is_buffer
 from .views import reshaped, row_major
 
+MOST_AT_BORDERS = 8
+"""Tiles outside of the loop: each is all of the group's launches once more."""
+
 
 @dataclass
 class Tiled:
-    """
-    A group cut into tiles of rows.
-
-    rows    value of the group -> rows that it has in a full tile; a value that is not here is read whole
-    tile    rows of the first result in a full tile; `full` of these, then `rest` rows
-    """
+    """A group cut into tiles, of which [begin, end) are alike."""
 
     group: FusionOp
-    rows: dict[SSAValue, int]
-    full: int
-    rest: int
-    tile: int
-
-    def members(self) -> list[Operation]:
-        return [op for op in self.group.body.block.ops if not isinstance(op, ConstantOp | YieldOp)]
+    tiles: list[Tile]
+    begin: int
+    end: int
 
 
 def tiled(group: FusionOp) -> Tiled | None:
     """The group as tiles, or None where it cannot be emitted so."""
-    if group.tiling is None or [a.data for a in group.tiling.axes] != [0] or not group.outs:
+    tiling = group.tiling
+    if tiling is None or len(tiling.axes) != 1 or not group.outs:
         return None
     if not all(is_buffer(v) for op in group.body.block.ops for v in op.results if not isinstance(op, ConstantOp)):
         return None
     if any(isinstance(v.owner, View) for v in yielded(group.body)):
         return None  # what others read would be written under another shape
-    shape = shape_of(group.outs[0].type)
-    tile = group.tiling.tile.data[0].data
-    if not shape or not 0 < tile < shape[0]:
+    tiles = tiles_of(group, tiling.axes.data[0].data, tiling.tile.data[0].data, tiling.halo.data == "lines")
+    if tiles is None:
         return None
-    found = Tiled(group, {}, shape[0] // tile, shape[0] % tile, tile)
-
-    def rows_of(value: SSAValue) -> int | None:
-        size = shape_of(value.type)
-        return tile * size[0] // shape[0] if size and tile * size[0] % shape[0] == 0 and _rest(size[0]) else None
-
-    def _rest(size: int) -> bool:
-        return found.rest * size % shape[0] == 0
-
-    for op in found.members():
-        for result in op.results:
-            rows = rows_of(result)
-            if rows is None:
-                return None
-            found.rows[result] = rows
-        if isinstance(op, View):
-            continue
-        first, second = (rows_needed(op, k * found.rows[op.results[0]], found.rows[op.results[0]]) for k in (0, 1))
-        if first is None or second is None:
-            return None
-        for value, a, b in zip(op.operands, first, second, strict=True):
-            rows = rows_of(value)
-            moves = rows is not None and a == _rows(value, 0, rows) and b == _rows(value, 1, rows)
-            if moves and rows is not None:
-                if found.rows.setdefault(value, rows) != rows:
-                    return None
-            elif a != whole(value) or b != whole(value) or value in found.rows:
-                return None
-    return found if _are_alike(found) else None
+    begin, end = alike(tiles)
+    found = Tiled(group, tiles, begin, end)
+    return found if len(tiles) - (end - begin) <= MOST_AT_BORDERS and _can_run(found) else None
 
 
-def _rows(value: SSAValue, index: int, rows: int) -> Box:
-    return ((rows * index, rows), *whole(value)[1:])
-
-
-def _are_alike(found: Tiled) -> bool:
-    """Whether two tiles inside are the same ops, so that a loop can run them; also tries what will be emitted."""
+def _can_run(found: Tiled) -> bool:
+    """Whether each tile can be emitted, and those of the loop are the same ops."""
+    tiles = found.tiles
+    inside = [tiles[k] for k in sorted({found.begin, found.begin + 1, found.end - 1}) if k < found.end]
     try:
-        for op in found.members():
+        for op in members_of(found.group):
             if isinstance(op, View):
+                if not all(_in_a_row(op, tile) for tile in tiles if op in tile.reads):
+                    return False
                 continue
-            one, two = (tile_body(op, found.rows, index, None) for index in (0, 1))
-            if not one.is_structurally_equivalent(two):
+            first, *others = [tile_body(op, tile) for tile in inside if op in tile.reads]
+            if not all(first.is_structurally_equivalent(other) for other in others):
                 return False
-            if found.rest:
-                tile_body(op, found.rows, found.full, (found.rest, found.tile))
-    except (VerifyException, AssertionError):
+            for tile in (*tiles[: found.begin], *tiles[found.end :]):
+                if op in tile.reads:
+                    tile_body(op, tile)
+    except (VerifyException, AssertionError, ValueError):
         return False
-    return True
+    return all(_moves_apart(tiles[found.begin], value, kept) for value, kept in tiles[found.begin].kept.items())
 
 
-def tile_body(op: Operation, rows: dict[SSAValue, int], index: int, rest: tuple[int, int] | None) -> Region:
-    """
-    The body of a launch that computes tile `index` of a member of a group.
+def _in_a_row(view: Operation, tile: Tile) -> bool:
+    """Whether the bytes that a view gives another shape lie in a row."""
+    assert isinstance(view, View)
+    source = view.operands[view.view_of()]
+    box = tile.reads[view][view.view_of()]
+    held = tile.needed.get(source, whole(source))
+    inside = tuple((a - b, m) for (a, m), (b, _) in zip(box, held, strict=True))
+    return is_contiguous(inside, box_shape(held))
 
-    rest    (rows left, rows of a tile) of the tile at the border
-    """
 
-    def count(value: SSAValue) -> int:
-        return rows[value] if rest is None else rows[value] * rest[0] // rest[1]
+def _moves_apart(tile: Tile, value: SSAValue, kept: int) -> bool:
+    """Whether the lines that a loop keeps do not overlap the place that they move to."""
+    fresh = tile.computed[value]
+    axis = next(k for k, part in enumerate(tile.needed[value]) if part != fresh[k])
+    return fresh[axis][1] >= kept
 
-    def box(value: SSAValue) -> Box:
-        return ((rows[value] * index, count(value)), *whole(value)[1:]) if value in rows else whole(value)
 
-    outside = [v for v in dict.fromkeys(op.operands) if not _inside(v)]
-    block = Block(arg_types=[_tile_type(v, box(v)) for v in outside])
+def tile_body(op: Operation, tile: Tile) -> Region:
+    """The body of a launch that computes a tile of a member of a group."""
+    outside = {v: box for v, box in zip(op.operands, tile.reads[op], strict=True) if not _inside(v)}
+    block = Block(arg_types=[_tile_type(v, box) for v, box in outside.items()])
     stands_for: dict[SSAValue, SSAValue] = dict(zip(outside, block.args, strict=True))
     for value in dict.fromkeys(op.operands):
         if value not in stands_for:
             clone = cast(ConstantOp, value.owner).clone()
             block.add_op(clone)
             stands_for[value] = clone.output
-    boxes = [box(r) for r in op.results]
+    boxes = [tile.computed[r] for r in op.results]
     results = _emit(op, boxes, [stands_for[v] for v in op.operands], block)
-    for value, result in zip(op.results, results, strict=True):
-        if tuple(shape_of(result.type)) != tuple(size for _, size in box(value)):
+    for value, box, result in zip(op.results, boxes, results, strict=True):
+        if tuple(shape_of(result.type)) != box_shape(box):
             raise VerifyException(f"a tile of {value.type} came out as {result.type}")
     block.add_op(YieldOp(*results))
     return Region(block)
@@ -181,7 +158,7 @@ def _inside(value: SSAValue) -> bool:
 
 
 def _tile_type(value: SSAValue, box: Box) -> Attribute:
-    return tensor_type(element_type_of(value), tuple(size for _, size in box))
+    return tensor_type(element_type_of(value), box_shape(box))
 
 
 @dataclass
@@ -195,41 +172,92 @@ class Loops:
     scratch   a new slot for a memref type
     """
 
-    group: Tiled
+    tiled: Tiled
     block: Block
     buffer: Callable[[SSAValue], SSAValue]
     place: Callable[[SSAValue], SSAValue]
     scratch: Callable[[Attribute, str | None], SSAValue]
+    wholes: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue], init=False)
+    launches: int = field(default=0, init=False)
 
     def emit(self) -> int:
         """Adds the loops; returns how many launches they hold."""
-        group = self.group
-        given = dict.fromkeys(yielded(group.group.body))
-        homes = {v: self.place(v) for v in given}
-        # Whatever stands outside of the loops is made before them.
-        outer = {v: self.buffer(v) for op in group.members() for v in op.operands if self._is_outer(v)}
-        slots: dict[SSAValue, SSAValue] = {
-            v: self.scratch(_memref(v, group.rows[v]), v.name_hint)
-            for op in group.members()
-            for v in op.results
-            if v not in given and not isinstance(op, View)
-        }
-        zero, count, one = (self._index(n) for n in (0, group.full, 1))
-        rows = {n: self._index(n) for n in sorted({group.rows[v] for v in (*outer, *given) if v in group.rows})}
+        tiles, begin, end = self.tiled.tiles, self.tiled.begin, self.tiled.end
+        members = members_of(self.tiled.group)
+        self.wholes = {v: self.place(v) for v in dict.fromkeys(yielded(self.tiled.group.body))}
+        for op in members:
+            # Whatever stands outside of the loops is made before them.
+            self.wholes.update({v: self.buffer(v) for v in op.operands if self._is_outer(v) and v not in self.wholes})
+
+        lines: dict[SSAValue, SSAValue] = {}
+        for k in range(begin):
+            lines = self._border(k, lines)
+        if end - begin > 1:
+            lines = self._loop(lines)
+        else:
+            lines = self._border(begin, lines)
+        for k in range(end, len(tiles)):
+            lines = self._border(k, lines)
+        return self.launches
+
+    def _border(self, index: int, before: dict[SSAValue, SSAValue]) -> dict[SSAValue, SSAValue]:
+        """One tile outside of the loop; its slots, where the next tile finds lines."""
+        tile = self.tiled.tiles[index]
+        slots = self._slots(tile)
+        for value, kept in tile.kept.items():
+            self._keep(self.block, tile, value, kept, before[value], slots[value])
+        _Emitter(self, self.block, tile, slots, None).run()
+        return slots
+
+    def _loop(self, before: dict[SSAValue, SSAValue]) -> dict[SSAValue, SSAValue]:
+        begin, end = self.tiled.begin, self.tiled.end
+        tile, after = self.tiled.tiles[begin], self.tiled.tiles[begin + 1]
+        slots = self._slots(tile)
+        for value, kept in tile.kept.items():
+            # As if the slot had been the one of the tile before, too.
+            axis = _axis(tile, value)
+            held = shape_of(slots[value].type)[axis]
+            self.block.add_op(
+                CopyOp(
+                    self._lines(self.block, before[value], axis, shape_of(before[value].type)[axis] - kept, kept),
+                    self._lines(self.block, slots[value], axis, held - kept, kept),
+                )
+            )
+        moves = sorted({d for one, two in zip(tile.boxes(), after.boxes(), strict=True) for d in _distance(one, two)})
+        numbers = {n: self._index(n) for n in dict.fromkeys((begin, end, 1))}
+        steps = {n: numbers[n] if n in numbers else self._index(n) for n in moves if n}
         body = Block(arg_types=[IndexType()])
         body.args[0].name_hint = "tile"
-        launches = self._tile(body, {**outer, **homes}, slots, 0, None, body.args[0], rows)
+        for value, kept in tile.kept.items():
+            self._keep(body, tile, value, kept, slots[value], slots[value])
+        _Emitter(self, body, tile, slots, _Counter(begin, after, body.args[0], steps)).run()
         body.add_op(LoopYieldOp())
-        self.block.add_op(ForOp(zero, count, one, [], Region(body)))
-        if group.rest:
-            rest = (group.rest, group.tile)
-            slots = {v: self.scratch(_memref(v, group.rows[v] * group.rest // group.tile), v.name_hint) for v in slots}
-            launches += self._tile(self.block, {**outer, **homes}, slots, group.full, rest, None, {})
-        return launches
+        self.block.add_op(ForOp(numbers[begin], numbers[end], numbers[1], [], Region(body)))
+        return slots
+
+    def _slots(self, tile: Tile) -> dict[SSAValue, SSAValue]:
+        return {
+            v: self.scratch(MemRefType(element_type_of(v), box_shape(tile.needed[v])), v.name_hint)
+            for op in members_of(self.tiled.group)
+            for v in op.results
+            if v in tile.needed and v not in self.wholes and not isinstance(op, View)
+        }
+
+    def _keep(self, block: Block, tile: Tile, value: SSAValue, kept: int, old: SSAValue, new: SSAValue) -> None:
+        """Copies the last lines of a tile's slot to where the next tile has its first."""
+        axis = _axis(tile, value)
+        last = shape_of(old.type)[axis] - kept
+        block.add_op(CopyOp(self._lines(block, old, axis, last, kept), self._lines(block, new, axis, 0, kept)))
+
+    @staticmethod
+    def _lines(block: Block, buffer: SSAValue, axis: int, begin: int, count: int) -> SSAValue:
+        shape = shape_of(buffer.type)
+        return _subview(block, buffer, [begin if k == axis else 0 for k in range(len(shape))],
+                        [count if k == axis else d for k, d in enumerate(shape)])  # fmt: skip
 
     def _is_outer(self, value: SSAValue) -> bool:
         owner = value.owner
-        inside = isinstance(owner, Operation) and owner.parent_block() is self.group.group.body.block
+        inside = isinstance(owner, Operation) and owner.parent_block() is self.tiled.group.body.block
         if isinstance(owner, ConstantOp):
             return not stands_inside(owner)
         return not inside
@@ -239,67 +267,102 @@ class Loops:
         self.block.add_op(op)
         return op.result
 
-    def _tile(
-        self,
-        block: Block,
-        wholes: dict[SSAValue, SSAValue],
-        slots: dict[SSAValue, SSAValue],
-        index: int,
-        rest: tuple[int, int] | None,
-        counter: SSAValue | None,
-        rows: dict[int, SSAValue],
-    ) -> int:
-        """One tile's launches; with a `counter` it stands for all full tiles."""
-        group = self.group
-        local = dict(slots)
-        begin: dict[int, SSAValue] = {}
 
-        def part(value: SSAValue) -> SSAValue:
-            if value in local:
-                return local[value]
-            buffer = wholes[value]
-            if value not in group.rows:
-                return buffer
-            size = group.rows[value] if rest is None else group.rows[value] * rest[0] // rest[1]
-            offset: SSAValue | int = group.rows[value] * index
-            if counter is not None:
-                if group.rows[value] not in begin:
-                    scaled = MuliOp(counter, rows[group.rows[value]])
-                    block.add_op(scaled)
-                    begin[group.rows[value]] = scaled.result
-                offset = begin[group.rows[value]]
-            local[value] = _subview(block, buffer, offset, size)
-            return local[value]
+@dataclass
+class _Counter:
+    """A loop's counter, from `first` on; `after` is the second tile, `steps` are the distances by number."""
 
-        launches = 0
-        for op in group.members():
+    first: int
+    after: Tile
+    value: SSAValue
+    steps: dict[int, SSAValue]
+
+
+@dataclass
+class _Emitter:
+    """The launches of one tile; with a counter it stands for all tiles of the loop."""
+
+    loops: Loops
+    block: Block
+    tile: Tile
+    slots: dict[SSAValue, SSAValue]
+    counter: _Counter | None
+    parts: dict[tuple[SSAValue, Box], SSAValue] = field(default_factory=dict[tuple[SSAValue, Box], SSAValue])
+    scaled: dict[tuple[int, int], SSAValue] = field(default_factory=dict[tuple[int, int], SSAValue])
+
+    def run(self) -> None:
+        for op in members_of(self.loops.tiled.group):
+            if op not in self.tile.reads:
+                continue
+            boxes = dict(zip(op.operands, self.tile.reads[op], strict=True))
+            later = self.counter.after.reads[op] if self.counter is not None else self.tile.reads[op]
+            moved = dict(zip(op.operands, later, strict=True))
             if isinstance(op, View):
                 source, result = op.operands[op.view_of()], op.results[0]
-                size = group.rows[result] if rest is None else group.rows[result] * rest[0] // rest[1]
-                local[result] = _reshaped(block, part(source), _memref(result, size))
+                box = self.tile.needed[result]
+                part = self.part(source, boxes[source], moved[source])
+                type_ = MemRefType(element_type_of(result), box_shape(box))
+                self.slots[result] = _reshaped(self.block, part, type_)
                 continue
-            ins = [part(v) for v in dict.fromkeys(op.operands) if not _inside(v)]
-            outs = [part(r) for r in op.results]
-            launch = LaunchOp(ins, outs, tile_body(op, group.rows, index, rest))
+            ins = [self.part(v, box, moved[v]) for v, box in boxes.items() if not _inside(v)]
+            after = self.counter.after if self.counter is not None else self.tile
+            outs = [self.part(r, self.tile.computed[r], after.computed[r]) for r in op.results]
+            launch = LaunchOp(ins, outs, tile_body(op, self.tile))
             if isinstance(op, FusionOp):
                 launch.attributes["label"] = op.label
-            block.add_op(launch)
-            launches += 1
-        return launches
+            self.block.add_op(launch)
+            self.loops.launches += 1
+
+    def part(self, value: SSAValue, box: Box, moved: Box) -> SSAValue:
+        """The memref of a box of a value; `moved` is the same box one tile on."""
+        if (value, box) in self.parts:
+            return self.parts[value, box]
+        offsets: list[SSAValue | int]
+        if value in self.slots:
+            buffer = self.slots[value]
+            offsets = [a - b for (a, _), (b, _) in zip(box, self.tile.needed[value], strict=True)]
+        else:
+            buffer = self.loops.wholes[value]
+            offsets = [self._offset(a, b) for (a, _), (b, _) in zip(box, moved, strict=True)]
+        self.parts[value, box] = _subview(self.block, buffer, offsets, box_shape(box))
+        return self.parts[value, box]
+
+    def _offset(self, here: int, there: int) -> SSAValue | int:
+        """Where a box begins along an axis: here in the loop's first tile, there in the second."""
+        counter, step = self.counter, there - here
+        if counter is None or step == 0:
+            return here
+        base = here - counter.first * step
+        if (step, 0) not in self.scaled:
+            op = MuliOp(counter.value, counter.steps[step])
+            self.block.add_op(op)
+            self.scaled[step, 0] = op.result
+        if (step, base) not in self.scaled:
+            number = IndexConstantOp(IntegerAttr(base, IndexType()))
+            op = AddiOp(self.scaled[step, 0], number.result)
+            self.block.add_ops([number, op])
+            self.scaled[step, base] = op.result
+        return self.scaled[step, base]
 
 
-def _memref(value: SSAValue, rows: int) -> MemRefType[Attribute]:
-    return MemRefType(element_type_of(value), [rows, *shape_of(value.type)[1:]])
+def _axis(tile: Tile, value: SSAValue) -> int:
+    """Along which lines are kept."""
+    return next(k for k, part in enumerate(tile.needed[value]) if part != tile.computed[value][k])
+
+
+def _distance(one: Box, two: Box) -> list[int]:
+    return [b - a for (a, _), (b, _) in zip(one, two, strict=True)]
 
 
 def element_type_of(value: SSAValue) -> Attribute:
     return cast("TensorType[Attribute]", contents_type(value.type)).element_type
 
 
-def _subview(block: Block, buffer: SSAValue, offset: SSAValue | int, rows: int) -> SSAValue:
-    shape = shape_of(buffer.type)
-    offsets: list[SSAValue | int] = [offset, *[0] * (len(shape) - 1)]
-    sizes, ones = [rows, *shape[1:]], [1] * len(shape)
+def _subview(block: Block, buffer: SSAValue, offsets: Sequence[SSAValue | int], sizes: Sequence[int]) -> SSAValue:
+    """Adds a box of a buffer; the buffer itself where it is all of it."""
+    if tuple(sizes) == tuple(shape_of(buffer.type)):
+        return buffer
+    ones = [1] * len(sizes)
     type_ = SubviewOp.infer_result_type(cast("MemRefType[Attribute]", buffer.type), offsets, sizes, ones)
     view = SubviewOp.get(buffer, offsets, sizes, ones, type_)
     view.result.name_hint = buffer.name_hint
