@@ -7,6 +7,7 @@ Number problems, cut out of the compiler: integers in, integers out; nothing her
              traffic.py   the traffic model (on footprint.py, one group, and distance.py, between groups)
              tiles.py     the search for groups
              judge.py     an LRU cache that replays accesses       trace.py   a plan's accesses
+             score.py     what a plan costs, by the judge          tuning.py  plans as genes
 
 `check` and `judge` are referees: they share no code with what they judge.
 """
@@ -27,11 +28,13 @@ from .arena import (
 from .beam import Order, best_order
 from .check import Violation, find_violation
 from .explain import Peak, explain_peak
-from .judge import Access, CacheKind, Replayed, judge
+from .judge import Access, CacheKind, Replayed, judge, judge_parts
 from .piece import Group, Op, Piece, Plan, Tensor, balanced
+from .score import JudgedScorer, Score, Scorer
 from .tiles import SearchOptions, keep_judged, search, single, single_plan
 from .trace import Memory, memory_of, replay, scratch_offsets, trace_of
 from .traffic import GroupTraffic, Machine, Model, Traffic
+from .tuning import TuningSpace, groups_of, plan_key, structure_key, with_groups
 
 __all__ = [
     "Access",
@@ -42,6 +45,7 @@ __all__ = [
     "DoesNotFit",
     "Group",
     "GroupTraffic",
+    "JudgedScorer",
     "Machine",
     "Memory",
     "Model",
@@ -51,10 +55,13 @@ __all__ = [
     "Piece",
     "Plan",
     "Replayed",
+    "Score",
+    "Scorer",
     "SearchOptions",
     "Sharing",
     "Tensor",
     "Traffic",
+    "TuningSpace",
     "Violation",
     "align_up",
     "arena_size",
@@ -62,11 +69,14 @@ __all__ = [
     "best_order",
     "explain_peak",
     "find_violation",
+    "groups_of",
     "judge",
+    "judge_parts",
     "keep_judged",
     "lower_bound",
     "memory_of",
     "plan_arena",
+    "plan_key",
     "plan_offsets",
     "replay",
     "reuse_ratio",
@@ -74,5 +84,7 @@ __all__ = [
     "search",
     "single",
     "single_plan",
+    "structure_key",
     "trace_of",
+    "with_groups",
 ]

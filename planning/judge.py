@@ -56,10 +56,22 @@ def judge(
     kind: CacheKind,
     page: int = 4096,
 ) -> Replayed:
-    """
-    Replay a trace.
+    """Replay a trace: as `judge_parts` of one part."""
+    return judge_parts([trace], sizes, outputs, cache_bytes, kind, page)[0]
 
-    trace         see above; offsets and bytes within the buffer
+
+def judge_parts(
+    parts: Iterable[Iterable[Access]],
+    sizes: Sequence[int],
+    outputs: Collection[int],
+    cache_bytes: int,
+    kind: CacheKind,
+    page: int = 4096,
+) -> list[Replayed]:
+    """
+    Replay a trace that is cut into parts: the bytes while each part runs, and with the last what outputs still owe.
+
+    parts         see above; offsets and bytes within the buffer; at least one
     sizes         bytes of each buffer, by its number
     outputs       numbers of the buffers that must be in memory at the end
     cache_bytes   capacity; a part of a page is no use
@@ -76,44 +88,46 @@ def judge(
     dirty = bytearray(len(width))
     in_memory = bytearray(len(width))  # written back before: a part written later must not lose the rest
     allocate = kind == "write-allocate"
-    read = written = 0
+    counted: list[Replayed] = []
 
-    for buffer, offset, length, write, last in trace:
-        if length <= 0:
-            continue
-        end = offset + length
-        if offset < 0 or end > sizes[buffer]:
-            raise ValueError(f"bytes [{offset}, {end}) leave buffer {buffer} of {sizes[buffer]} bytes")
-        first_page = base[buffer] + offset // page
-        stop_page = base[buffer] + (end - 1) // page + 1
-        # The two pages at the ends may be covered in part.
-        part_first = first_page if offset % page else -1
-        part_last = stop_page - 1 if end % page and end != sizes[buffer] else -1
+    for part in parts:
+        read = written = 0
+        for buffer, offset, length, write, last in part:
+            if length <= 0:
+                continue
+            end = offset + length
+            if offset < 0 or end > sizes[buffer]:
+                raise ValueError(f"bytes [{offset}, {end}) leave buffer {buffer} of {sizes[buffer]} bytes")
+            first_page = base[buffer] + offset // page
+            stop_page = base[buffer] + (end - 1) // page + 1
+            # The two pages at the ends may be covered in part.
+            part_first = first_page if offset % page else -1
+            part_last = stop_page - 1 if end % page and end != sizes[buffer] else -1
 
-        for p in range(first_page, stop_page):
-            if p in present:
-                touch(p)
-            else:
-                if not write or allocate or (in_memory[p] and p in (part_first, part_last)):
-                    read += width[p]
-                present[p] = None
-                if len(present) > capacity:
-                    victim, _ = present.popitem(last=False)
-                    if dirty[victim]:
-                        written += width[victim]
-                        dirty[victim] = 0
-                        in_memory[victim] = 1
-            if write:
-                dirty[p] = 1
-        if last and kind == "hints":
-            # A page is dead once its end is: slices come in order.
-            dead = stop_page if part_last < 0 else stop_page - 1
-            dirty[first_page:dead] = bytes(max(0, dead - first_page))
+            for p in range(first_page, stop_page):
+                if p in present:
+                    touch(p)
+                else:
+                    if not write or allocate or (in_memory[p] and p in (part_first, part_last)):
+                        read += width[p]
+                    present[p] = None
+                    if len(present) > capacity:
+                        victim, _ = present.popitem(last=False)
+                        if dirty[victim]:
+                            written += width[victim]
+                            dirty[victim] = 0
+                            in_memory[victim] = 1
+                if write:
+                    dirty[p] = 1
+            if last and kind == "hints":
+                # A page is dead once its end is: slices come in order.
+                dead = stop_page if part_last < 0 else stop_page - 1
+                dirty[first_page:dead] = bytes(max(0, dead - first_page))
+        counted.append(Replayed(read, written))
 
-    for buffer in outputs:
-        pages = range(base[buffer], base[buffer + 1])
-        written += sum(width[p] for p in pages if dirty[p])
-    return Replayed(read, written)
+    owed = sum(width[p] for b in outputs for p in range(base[b], base[b + 1]) if dirty[p])
+    counted[-1] = Replayed(counted[-1].read, counted[-1].written + owed)
+    return counted
 
 
 def _number_pages(sizes: Sequence[int], page: int) -> tuple[list[int], list[int]]:

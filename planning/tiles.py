@@ -134,7 +134,7 @@ class _Search:
         self.singles = singles
         self.by_time = options.objective == "time" and model.knows_time
         self.limit = int(options.occupancy * model.capacity)
-        self.crossing = _crossing_bytes(self.piece)
+        self.crossing = crossing_bytes(self.piece)
         # By bytes alone a group must pay for itself: so many bytes, and more for every launch.
         self.fee = max(65536, self.piece.compulsory_bytes() // 10_000)
 
@@ -305,7 +305,7 @@ class _Run:
         return -(-(outside + most) // self.piece.batch)
 
 
-def _crossing_bytes(piece: Piece) -> list[int]:
+def crossing_bytes(piece: Piece) -> list[int]:
     """For each cut before op k (and after the last): batched bytes that are made before and needed after."""
     change = [0] * (len(piece.ops) + 2)
     for t, k in piece.producer.items():

@@ -1,0 +1,205 @@
+"""
+Plans as genes, for whoever searches them by chance and selection.
+
+    ops     conv1 conv2 relu conv3            genes   border before conv2: 0   before relu: 0   before conv3: 1
+    plan    [conv1 conv2 relu] [conv3]                tiling of a group from conv1: 2   from conv2: 0 ...
+
+A border gene says whether a group begins at an op, a tiling gene which of the tilings that are allowed (fewest tiles
+first) the group has that begins there. Every assignment of genes is a plan: a run that no tiling fits ends earlier, at
+the longest prefix that one does. What the search refuses (occupancy, hit share, barred ops) is in no plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from random import Random
+
+from .footprint import SCRATCH, Footprint
+from .piece import Group, Piece, Plan, balanced
+from .tiles import SearchOptions, crossing_bytes
+from .traffic import Model
+
+MOST_BORDERS = 256
+"""Borders that have a gene: those that most bytes cross. The others are as in the plan that tuning starts from."""
+
+TILINGS = 16
+"""Values of a tiling gene."""
+
+Genes = Mapping[str, int]
+
+
+class TuningSpace:
+    """
+    The plans that tuning may find for a piece.
+
+    start    the plan that tuning starts from; `singles` its groups of one op, one for each op
+    barred   ops that no group may hold
+    genes    name -> number of values, from the first op to the last: neighbours in the piece are neighbours here
+    cost     a tiling is modelled once, when it is first met; a plan beside that linear in the ops
+    """
+
+    def __init__(
+        self, model: Model, options: SearchOptions, start: Plan, singles: Plan, barred: Collection[int] = ()
+    ) -> None:
+        self.piece = model.piece
+        self.start = list(start)
+        self._model = model
+        self._options = options
+        self._singles = singles
+        self._tilings: dict[tuple[int, int], list[Group]] = {}
+        self._given = {(group.begin, group.end): group for group in start if _is_group(group)}
+        ops = self.piece.ops
+        can = [op.tileable and k not in barred for k, op in enumerate(ops)]
+        self._joinable = [k > 0 and can[k - 1] and can[k] for k in range(len(ops))]
+        crossing = crossing_bytes(self.piece)
+        borders = [k for k, joinable in enumerate(self._joinable) if joinable]
+        self._borders = set(sorted(borders, key=lambda k: (-crossing[k], k))[:MOST_BORDERS])
+        self.genes: dict[str, int] = {}
+        for k in range(len(ops)):
+            if k in self._borders:
+                self.genes[_border(k)] = 2
+            if k + 1 in self._borders:
+                self.genes[_tiling(k)] = TILINGS
+        self._begins = {group.begin for group in start}
+
+    def decode(self, genes: Genes) -> list[Group]:
+        """The plan that genes say; those that are missing are 0."""
+        plan: list[Group] = []
+        count = len(self.piece.ops)
+        begin = 0
+        while begin < count:
+            end = begin + 1
+            while end < min(count, begin + self._options.longest) and self._goes_on(end, genes):
+                end += 1
+            while end - begin > 1 and not self._allowed(begin, end):
+                end -= 1
+            if end - begin > 1:
+                plan.append(self._tiled(begin, end, genes))
+            else:
+                plan.append(self._singles[begin])
+            begin = end
+        return plan
+
+    def encode(self, plan: Plan) -> dict[str, int]:
+        """The genes of a plan: `decode` gives it back, if it is one of this space."""
+        genes = dict.fromkeys(self.genes, 0)
+        for group in plan:
+            if group.begin in self._borders:
+                genes[_border(group.begin)] = 1
+            if _is_group(group) and _tiling(group.begin) in genes:
+                tilings = self._allowed(group.begin, group.end)
+                genes[_tiling(group.begin)] = tilings.index(group) if group in tilings else 0
+        return genes
+
+    def near(self, plan: Plan, edits: int, random: Random) -> dict[str, int]:
+        """Genes of a plan that differs from `plan` in so many places: a border set, taken or moved, another tiling."""
+        genes = self.encode(plan)
+        borders = sorted(self._borders)
+        for _ in range(edits if borders else 0):
+            k = random.choice(borders)
+            kind = random.randrange(3)
+            if kind == 0:
+                genes[_border(k)] ^= 1
+            elif kind == 1:
+                set_ = [b for b in borders if genes[_border(b)]]
+                k = random.choice(set_ or borders)
+                to = k + random.choice((-2, -1, 1, 2))
+                genes[_border(k)] = 0
+                if to in self._borders:
+                    genes[_border(to)] = 1
+            else:
+                begins = [b for b in (0, *borders) if _tiling(b) in genes and (b == 0 or genes[_border(b)])]
+                genes[_tiling(random.choice(begins or [k - 1]))] = random.randrange(TILINGS)
+        return genes
+
+    def _goes_on(self, k: int, genes: Genes) -> bool:
+        if k in self._borders:
+            return not genes.get(_border(k), 0)
+        return self._joinable[k] and k not in self._begins
+
+    def _tiled(self, begin: int, end: int, genes: Genes) -> Group:
+        tilings = self._allowed(begin, end)
+        given = self._given.get((begin, end))
+        if given is not None and _tiling(begin) not in self.genes:
+            return given
+        return tilings[min(genes.get(_tiling(begin), 0), len(tilings) - 1)]
+
+    def _allowed(self, begin: int, end: int) -> list[Group]:
+        """The tilings of a run that the options allow, fewest tiles first; at most TILINGS."""
+        found = self._tilings.get((begin, end))
+        if found is None:
+            batch = self.piece.batch
+            samples = sorted({balanced(batch, n) for n in range(1, batch)}, reverse=True)
+            shapes = (self._model.shape(Group(begin, end, n)) for n in samples)
+            found = [shape.group for shape in shapes if shape.tiles > 1 and self._fits(shape)]
+            if len(found) > TILINGS:
+                # The largest tiles one by one, the smaller ones at ever wider steps.
+                found = [found[(k * k * (len(found) - 1)) // (TILINGS - 1) ** 2] for k in range(TILINGS)]
+                found = list(dict.fromkeys(found))
+            given = self._given.get((begin, end))
+            if given is not None and given not in found:
+                found = sorted([*found[: TILINGS - 1], given], key=lambda group: -group.samples)
+            self._tilings[begin, end] = found
+        return found
+
+    def _fits(self, shape: Footprint) -> bool:
+        """As the search has it: weights are resident, or where they cannot be, streamed one op at a time."""
+        limit = int(self._options.occupancy * self._model.capacity)
+        group, tensors = shape.group, self.piece.tensors
+        whole = sum(item.bytes for t, item in shape.items.items() if t != SCRATCH and not item.batched)
+        spare = 0
+        if shape.working_set > limit:
+            ops = self.piece.ops[group.begin : group.end]
+            spare = whole - max(sum(tensors[t].bytes for t in {*op.reads} if not tensors[t].batched) for op in ops)
+        return shape.working_set - spare <= limit and shape.hit_share >= self._options.fusion_threshold
+
+
+def plan_key(plan: Plan) -> str:
+    """A short text that two plans share only if they are the same."""
+    groups = [tuple(group) for group in plan if _is_group(group)]
+    return hashlib.sha256(repr(groups).encode()).hexdigest()[:24]
+
+
+def structure_key(piece: Piece) -> str:
+    """
+    A short text that two pieces share only if they have the same ops on tensors of the same sizes, in the same order.
+
+    Names do not count, nor what follows from them: addresses in the arena, flops.
+    """
+    tensors = [(t.bytes, t.batched, t.output) for t in piece.tensors]
+    ops = [(op.reads, op.writes, op.tileable) for op in piece.ops]
+    return hashlib.sha256(repr((piece.batch, tensors, ops)).encode()).hexdigest()[:32]
+
+
+def groups_of(plan: Plan) -> list[Group]:
+    """The groups of two and more ops."""
+    return [group for group in plan if _is_group(group)]
+
+
+def with_groups(groups: Sequence[Group], singles: Plan) -> list[Group]:
+    """
+    The plan in which these groups, in order, stand and every other op is by itself.
+
+    raises   ValueError where they overlap or leave the ops
+    """
+    plan: list[Group] = []
+    here = 0
+    for group in groups:
+        if not here <= group.begin < group.end <= len(singles):
+            raise ValueError(f"the group of ops [{group.begin}, {group.end}) is not one of {len(singles)} ops in order")
+        plan += [*singles[here : group.begin], group]
+        here = group.end
+    return [*plan, *singles[here:]]
+
+
+def _is_group(group: Group) -> bool:
+    return group.end - group.begin > 1
+
+
+def _border(k: int) -> str:
+    return f"{k:06}.border"
+
+
+def _tiling(k: int) -> str:
+    return f"{k:06}.tiling"
