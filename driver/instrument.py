@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from ..dialects.ge.kinds import walk
 from .diagnostics import PassCrash
 from .files import print_module, replacing, save_module, temporary_name
 from .options import flag_of
@@ -63,7 +64,7 @@ class Ledger(Watcher):
         row.runs += 1
         row.seconds += seconds
         row.counts.update(report.counts)
-        if self._count_nodes:
+        if self._count_nodes and report.changed:
             before, self._nodes = self._nodes, node_count(module)
             row.nodes += self._nodes - before
         self.remarks.update(((one.name, remark), None) for remark in report.remarks)
@@ -120,7 +121,7 @@ class Progress(Watcher):
 
 def node_count(module: ModuleOp) -> int:
     """Ops that do work: everything but constants, functions, terminators and what holds the module together."""
-    return sum(1 for op in module.walk() if _is_node(op))
+    return sum(map(_is_node, walk(module)))
 
 
 def run_or_tell(
@@ -188,9 +189,8 @@ def _write_traceback(crash: PassCrash, stream: IO[str]) -> None:
 
 
 def _is_node(op: Operation) -> bool:
-    if op.name in _NO_NODES or op.name.startswith(("builtin.", "func.")):
-        return False
-    return not (op.name.endswith(".yield") or op.name == "ge.fusion")
+    name = op.name
+    return not (name in _NO_NODES or name.startswith(("builtin.", "func.")) or name.endswith(".yield"))
 
 
-_NO_NODES = frozenset({"ge.constant", "ge.weights", "ge.mapped", "ge.slot"})
+_NO_NODES = frozenset({"ge.constant", "ge.weights", "ge.mapped", "ge.slot", "ge.fusion"})

@@ -18,6 +18,7 @@ from xdsl.pattern_rewriter import PatternRewriterListener, PatternRewriteWalker
 from xdsl.utils.exceptions import DiagnosticException
 
 from ..dialects.ge.errors import InputError, UsageError
+from ..dialects.ge.kinds import walk
 from ..transforms.base import GePass, carry_names
 from ..transforms.report import Report, collecting
 from .diagnostics import PassCrash, one_line
@@ -66,10 +67,13 @@ def run(
     def run_one(one: ModulePass) -> Report:
         for watcher in watchers:
             watcher.before(one, module)
+        # Ours say whether they changed anything; of others the module tells.
+        before = None if isinstance(one, GePass) else _state(module)
         report, start = Report(), time.perf_counter()
         with _crashes(one, ran), collecting(report), _names_carried(one):
             one.apply(context, module)
         seconds = time.perf_counter() - start
+        report.changed = report.changed or (before is not None and before != _state(module))
         if verify_each:
             _verify(module, one, ran)
         ran.append(one)
@@ -81,14 +85,9 @@ def run(
         if isinstance(step, ModulePass):
             run_one(step)
             continue
-        state, idle = _state(module), 0
+        idle = 0
         for one in step.passes * step.limit:
-            # What a pass counts it did; of one that counts nothing the module tells.
-            if run_one(one).counts:
-                idle = 0
-                continue
-            before, state = state, _state(module)
-            idle = idle + 1 if state == before else 0
+            idle = 0 if run_one(one).changed else idle + 1
             if idle == len(step.passes):
                 break
     if ran and not verify_each:
@@ -144,13 +143,13 @@ def _names_carried(one: ModulePass) -> Generator[None]:
 
 def _state(module: ModuleOp) -> list[Any]:
     """
-    What a round may change. Two states are equal when nothing did; the old state keeps its ops alive, so that a new op
+    What a pass may change. Two states are equal when nothing did; the old state keeps its ops alive, so that a new op
     is never taken for one whose place in memory it got.
 
     cost  about 1 us an op
     """
     state: list[Any] = []
-    for op in module.walk():
+    for op in walk(module):
         state += (op, op._operands, op.properties.copy(), op.attributes.copy())  # pyright: ignore[reportPrivateUsage]
         state += [result._type for result in op.results]  # pyright: ignore[reportPrivateUsage]
         for region in op.regions:

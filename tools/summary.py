@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..dialects.ge.attributes import SplatAttr
 from ..dialects.ge.interfaces import has_bytes
+from ..dialects.ge.kinds import walk
 from ..dialects.ge.types import nbytes
 from ..driver.instrument import Ledger, node_count
 from ..driver.registry import Registry
@@ -57,7 +58,7 @@ class Summary:
 
 def constant_bytes(module: ModuleOp) -> int:
     """Bytes of all constants; one that repeats an element costs nothing."""
-    constants = (op for op in module.walk() if op.name == "ge.constant")
+    constants = (op for op in walk(module) if op.name == "ge.constant")
     return sum(
         nbytes(op.results[0].type)
         for op in constants

@@ -17,6 +17,8 @@ class GePass(ModulePass):
     """
     A pass with what a GE user wants to know of it; the dataclass's fields are its options.
 
+    A pass that changes the module counts what it does (report.py): of one that counts nothing, nothing is looked at.
+
     ge_name  GE's name, "ConstantFoldingPass"; `aliases` are further ones
     level    lowest -O at which it runs by itself, None: only when asked
     summary  one sentence

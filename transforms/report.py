@@ -19,10 +19,16 @@ from ..dialects.ge.errors import node_name
 
 @dataclass
 class Report:
-    """One pass's run: how often what happened, and each remark once, in order."""
+    """
+    One pass's run: how often what happened, each remark once, in order, and whether the module is another one.
+
+    A pass of ours that changed nothing counts nothing, and one that counts nothing, or whose changes are not counted,
+    says so with `changed`: rounds end, and figures of the module are kept, by that alone.
+    """
 
     counts: Counter[str] = field(default_factory=Counter[str])
     remarks: dict[str, None] = field(default_factory=dict[str, None])
+    changed: bool = False
 
 
 _current: ContextVar[Report | None] = ContextVar("report", default=None)
@@ -42,6 +48,14 @@ def count(what: str, n: int = 1) -> None:
     report = _current.get()
     if report is not None and n:
         report.counts[what] += n
+        report.changed = True
+
+
+def changed() -> None:
+    """The module is another one, though in nothing that is counted."""
+    report = _current.get()
+    if report is not None:
+        report.changed = True
 
 
 def missed(op: Operation, reason: str) -> None:

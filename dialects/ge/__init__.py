@@ -8,6 +8,9 @@ Files: core.py (what every op has), interfaces.py (what a pass may ask), info.py
 before it runs), constants.py, bodies.py, memory.py, opaque.py, control.py, and the ops by family.
 """
 
+from collections.abc import Iterator
+from typing import cast
+
 from xdsl.ir import Dialect, Operation
 
 from . import (
@@ -87,7 +90,9 @@ FAMILIES = (
 
 
 def _ops(*modules: object) -> list[type[Operation]]:
-    found = [v for m in modules for v in vars(m).values() if isinstance(v, type) and issubclass(v, Operation)]
+    # Not issubclass: for a class that is none, an abstract base asks each of its subclasses.
+    classes = (v for m in modules for v in vars(m).values() if isinstance(v, type) and Operation in v.__mro__)
+    found = cast("Iterator[type[Operation]]", classes)
     named = (v for v in found if isinstance(v.__dict__.get("name"), str) and v.name.startswith("ge."))
     return list(dict.fromkeys(named))
 

@@ -31,13 +31,14 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEf
 from .attributes import L2TilingAttr
 from .declare import parse_text
 from .errors import fail
+from .kinds import Kind
 from .types import tensor_type
 
 T = TypeVar("T")
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(IRDLOperation, metaclass=Kind):
     """Ends a body and gives its results."""
 
     name = "ge.yield"
@@ -71,7 +72,7 @@ def _types(types: Sequence[Attribute]) -> str:
 
 
 @irdl_op_definition
-class FusionOp(IRDLOperation):
+class FusionOp(IRDLOperation, metaclass=Kind):
     """
     Several ops that run as one. The meaning is the body; the name is for people, nothing is decided by it.
 
@@ -232,7 +233,7 @@ def parse_isolated(parser: Parser, arguments: Sequence[Any] | None = None) -> Re
 
 
 @irdl_op_definition
-class HostOp(IRDLOperation):
+class HostOp(IRDLOperation, metaclass=Kind):
     """
     A piece of the program whose values are no buffers (sequences, strings, results whose size depends on data), run
     by the reference. It reads buffers and values, and gives values; the memory plan is cut here.

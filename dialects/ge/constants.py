@@ -56,6 +56,7 @@ from .data import (
 )
 from .errors import fail
 from .info import Info
+from .kinds import Kind
 from .types import (
     StringType,
     byte_size,
@@ -71,7 +72,7 @@ from .types import (
 
 
 @irdl_op_definition
-class WeightsOp(IRDLOperation):
+class WeightsOp(IRDLOperation, metaclass=Kind):
     """
     Names a file that holds the bytes of constants; stands before all else in the module.
 
@@ -105,7 +106,7 @@ class _UsesWeights(SymbolUserOpInterface):
             fail(op, f"no ge.weights @{value.file.string_value()} in the module (C2)")
 
 
-class _Data(IRDLOperation):
+class _Data(IRDLOperation, metaclass=Kind):
     """Shared by what has a constant's data as `value`."""
 
     value = prop_def(Attribute)

@@ -18,12 +18,13 @@ from .declare import OnnxName, integer, opt_ints, opt_operand, var_operands, var
 from .dims import unknown_size
 from .errors import fail
 from .info import Info, axis_of, same_dim
+from .kinds import Kind
 from .shapes import rank_unknown
 from .types import is_element, is_tensor, shape_of
 
 
 @irdl_op_definition
-class IfOp(IRDLOperation):
+class IfOp(IRDLOperation, metaclass=Kind):
     """
     The results of one of two bodies, by a condition.
 

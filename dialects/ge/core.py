@@ -53,6 +53,7 @@ from xdsl.utils.exceptions import VerifyException
 from .declare import REQUIRED, AttributeDecl, OnnxName
 from .errors import fail
 from .info import Info, info_of_type
+from .kinds import Kind
 
 NODE, OUTPUTS = "onnx.node", "onnx.outputs"
 
@@ -69,7 +70,7 @@ class Slot:
     """"one", "optional" or "variadic"."""
 
 
-class GeOp(IRDLOperation):
+class GeOp(IRDLOperation, metaclass=Kind):
     """Base of all ops that stand for one ONNX operator. Concrete ones are declared with `@ge_op`."""
 
     if TYPE_CHECKING:
@@ -402,7 +403,8 @@ def _kind(definition: object) -> str:
 
 def _segment_options(cls: type[GeOp]) -> Sequence[Any]:
     """Sizes of segments are a property where more than one operand, or result, need not be exactly one value."""
-    loose = [getattr(v, "cls", None) for base in cls.__mro__ for v in vars(base).values()]
+    bases = cls.__mro__[: cls.__mro__.index(GeOp)]
+    loose = [getattr(v, "cls", None) for base in bases for v in vars(base).values()]
     options: list[Any] = []
     if sum(c in (OptOperandDef, VarOperandDef) for c in loose) > 1:
         options.append(AttrSizedOperandSegments(as_property=True))

@@ -23,6 +23,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from .core import GeOp
+from .kinds import Kind
 from .types import is_element, is_shaped, is_static, nbytes, shape_of
 
 Box: TypeAlias = "tuple[tuple[int, int], ...]"
@@ -43,7 +44,7 @@ def box_shape(box: Box) -> tuple[int, ...]:
     return tuple(size for _, size in box)
 
 
-class Tiles(abc.ABC):
+class Tiles(metaclass=Kind):
     """
     An op that can be computed tile by tile: tiles put together equal the whole, bit for bit.
 
@@ -66,7 +67,7 @@ class Tiles(abc.ABC):
         """An op that computes that tile from its operands' tiles."""
 
 
-class Work(abc.ABC):
+class Work(metaclass=Kind):
     """An op that knows how much arithmetic it is."""
 
     @abc.abstractmethod
@@ -82,7 +83,7 @@ class View:
         return 0
 
 
-class Parts(abc.ABC):
+class Parts(metaclass=Kind):
     """An op each of whose results is a box of its first operand's elements, as they stand there."""
 
     @abc.abstractmethod
@@ -90,7 +91,7 @@ class Parts(abc.ABC):
         """The box of each result; None where that is not known, or elements are skipped or turned round."""
 
 
-class Joins(abc.ABC):
+class Joins(metaclass=Kind):
     """An op whose result is its operands side by side, and nothing else."""
 
     @abc.abstractmethod
@@ -98,7 +99,7 @@ class Joins(abc.ABC):
         """The box of the result that each operand is."""
 
 
-class Overwrites(abc.ABC):
+class Overwrites(metaclass=Kind):
     """An op whose result may lie over one of its operands, since it reads an index no later than it writes it."""
 
     @abc.abstractmethod

@@ -32,6 +32,7 @@ from .bodies import check_body, contents_type, parse_isolated
 from .core import NODE, OUTPUTS, parse_names, print_names
 from .errors import fail
 from .interfaces import has_bytes
+from .kinds import Kind
 from .types import nbytes
 
 
@@ -46,7 +47,7 @@ class _LaunchEffects(MemoryEffect):
 
 
 @irdl_op_definition
-class LaunchOp(IRDLOperation):
+class LaunchOp(IRDLOperation, metaclass=Kind):
     """
     Runs a body on the contents of `ins` and writes what it yields to `outs`. The body stays on tensors, so every op
     of the dialect, and of plugins, can be launched as it is.
@@ -107,7 +108,7 @@ class LaunchOp(IRDLOperation):
 
 
 @irdl_op_definition
-class SlotOp(IRDLOperation):
+class SlotOp(IRDLOperation, metaclass=Kind):
     """
     A buffer in the arena, at a byte offset, for the steps [begin, end) of its block.
 

@@ -38,6 +38,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, is_side_effect_free
 from .core import NODE, OUTPUTS, parse_names, print_names
 from .declare import parse_text
 from .errors import fail, text_of
+from .kinds import Kind
 
 
 class _OpaqueEffects(MemoryEffect):
@@ -52,7 +53,7 @@ class _OpaqueEffects(MemoryEffect):
 
 
 @irdl_op_definition
-class OpaqueOp(IRDLOperation):
+class OpaqueOp(IRDLOperation, metaclass=Kind):
     """
     An ONNX node under its own type and domain.
 

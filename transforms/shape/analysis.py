@@ -26,6 +26,7 @@ from ...dialects.ge.core import GeOp, info_of
 from ...dialects.ge.dims import Dim, symbol
 from ...dialects.ge.errors import text_of
 from ...dialects.ge.info import Info, info_of_type
+from ...dialects.ge.kinds import ops_in
 from ...dialects.ge.types import is_tensor
 
 
@@ -94,7 +95,7 @@ class Dims:
         self._known[value] = info
 
     def _block(self, block: Block) -> None:
-        for op in block.ops:
+        for op in ops_in(block):
             self._op(op)
 
     def _op(self, op: Operation) -> None:

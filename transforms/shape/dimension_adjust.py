@@ -24,7 +24,7 @@ from ...dialects.ge.dims import Dim, is_size
 from ...dialects.ge.movement import ReshapeOp
 from ...dialects.ge.slicing import ExpandOp, SliceOp
 from ..base import GePass
-from ..report import count
+from ..report import changed, count
 from ..rewriting import functions, walk_outside
 from .analysis import Dims
 from .views import END, reshape_spec, vector
@@ -40,7 +40,7 @@ class DimensionAdjust(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
+            for inner in walk_outside(function, ReshapeOp, ExpandOp, SliceOp):
                 match inner:
                     case ReshapeOp():
                         _reshape(inner, dims)
@@ -48,8 +48,6 @@ class DimensionAdjust(GePass):
                         _expand(inner, dims)
                     case SliceOp():
                         _slice(inner, dims)
-                    case _:
-                        pass
 
 
 def _set(op: Operation, place: int, numbers: Sequence[int], dims: Dims) -> None:
@@ -68,6 +66,7 @@ def _reshape(op: ReshapeOp, dims: Dims) -> None:
         numbers = dims(op.shape).numbers
         if op.allowzero and numbers is not None and 0 not in numbers:
             del op.properties["allowzero"]  # it says nothing
+            changed()
         return
     spec = reshape_spec(dims(op.data).dims, dims(op.reshaped).dims, dims(op.shape).elements)
     if spec is None:

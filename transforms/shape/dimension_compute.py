@@ -21,6 +21,7 @@ from ...dialects.ge.constants import constant
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.info import Info
 from ...dialects.ge.interfaces import is_pure
+from ...dialects.ge.kinds import walk
 from ...dialects.ge.types import element_of, is_integer
 from ..base import GePass
 from ..report import count
@@ -38,7 +39,7 @@ class DimensionCompute(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
             dims = Dims(function)
-            for inner in list(function.walk()):
+            for inner in list(walk(function)):
                 if isinstance(inner, GeOp) and is_pure(inner):
                     for result in inner.results:
                         if result.first_use is not None and (numbers := _numbers(dims, result)) is not None:

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, SSAValue
 from ...dialects.ge.bodies import FusionOp
 from ...dialects.ge.control import IfOp
 from ...dialects.ge.core import GeOp
+from ...dialects.ge.kinds import walk
 from ...dialects.ge.types import is_static, is_tensor
 from ..base import GePass
 from ..report import count
@@ -51,7 +52,7 @@ def infer_shapes(function: FuncOp) -> int:
 def _refine(function: FuncOp) -> int:
     dims = Dims(function)
     changed = 0
-    for op in function.walk():
+    for op in walk(function):
         values: list[SSAValue] = []
         if isinstance(op, GeOp | FusionOp | IfOp):
             values.extend(op.results)

@@ -29,6 +29,7 @@ from ...dialects.ge.core import GeOp
 from ...dialects.ge.dims import Dim, Expr, symbols_of
 from ...dialects.ge.info import Info
 from ...dialects.ge.interfaces import is_pure
+from ...dialects.ge.kinds import ops_in
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions, is_isolated, replace_uses
@@ -81,7 +82,7 @@ class Arithmetic:
 
     def __init__(self, block: Block, outer: Pantry, dims: Dims, module: ModuleOp) -> None:
         self.block, self.dims, self.module = block, dims, module
-        self.ops = list(block.ops)
+        self.ops = ops_in(block)
         self.place = {op: k for k, op in enumerate(self.ops)}
         self.last = dict(enumerate(self.ops))
         self.inside = {op for op in self.ops if self._is_arithmetic(op)}

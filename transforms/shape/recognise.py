@@ -13,6 +13,7 @@ from ...dialects.ge import ONNX_OPS
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.data import find_module, weight_files
 from ...dialects.ge.info import info_of_type
+from ...dialects.ge.kinds import walk
 from ...dialects.ge.opaque import OpaqueOp
 from ...dialects.ge.types import is_tensor
 from ..base import carry_names
@@ -23,7 +24,7 @@ def recognise_opaque(function: FuncOp) -> int:
     Replaces opaque ops of `function` that the dialect has an op for, in order, so that one makes the next known.
     Returns how many.
     """
-    opaque = [op for op in function.walk() if isinstance(op, OpaqueOp) and _may_be_known(op)]
+    opaque = [op for op in walk(function) if isinstance(op, OpaqueOp) and _may_be_known(op)]
     if not opaque:
         return 0
     from ...frontend.known import recognised  # brings onnx

@@ -51,7 +51,7 @@ class BroadcastReduceElimination(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
+            for inner in walk_outside(function, ExpandOp, TileOp, ConstantOp, ConstantOfShapeOp):
                 match inner:
                     case ExpandOp() | TileOp():
                         _broadcast(inner, dims)

@@ -46,8 +46,8 @@ class CascadeReshapeRemove(GePass):
         reshapes = has_op(op, ReshapeOp)
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
-                if is_view(inner) and is_view(before := inner.operands[0].owner):
+            for inner in walk_outside(function, View):
+                if isinstance(inner, GeOp) and is_view(inner) and is_view(before := inner.operands[0].owner):
                     _merge(inner, before, dims, reshapes)
             sync_type(function)
 

@@ -16,49 +16,42 @@ from typing import cast
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Attribute, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.ge.conversion import CastLikeOp, CastOp
 from ...dialects.ge.types import element_of, is_float
 from ..base import GePass
 from ..report import count
-from ..rewriting import apply_patterns
+from ..rewriting import apply_rules
 
 
-class DropSame(RewritePattern):
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /) -> None:
-        if op.input.type != op.output.type:
-            return
+def without_same(op: CastOp) -> SSAValue | None:
+    if op.input.type != op.output.type:
+        return None
 
-        rewriter.replace(op, [], [op.input])
-        count("casts dropped")
+    count("casts dropped")
+    return op.input
 
 
-class SkipExact(RewritePattern):
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /) -> None:
-        inner = op.input.owner
-        if not isinstance(inner, CastOp):
-            return
-        source = element(inner.input)
-        if not is_exact(source, inner.to):
-            return
-        if is_float(source) and not is_float(op.to):
-            return  # what a float beyond an integer's range becomes is each engine's own
-        if (op.attrs() | inner.attrs()).keys() != {"to"}:
-            return  # saturation and rounding of small floats
+def past_exact(op: CastOp) -> Operation | None:
+    inner = op.input.owner
+    if not isinstance(inner, CastOp):
+        return None
+    source = element(inner.input)
+    if not is_exact(source, inner.to):
+        return None
+    if is_float(source) and not is_float(op.to):
+        return None  # what a float beyond an integer's range becomes is each engine's own
+    if (op.attrs() | inner.attrs()).keys() != {"to"}:
+        return None  # saturation and rounding of small floats
 
-        rewriter.replace(op, CastOp(inner.input, to=op.to, result_types=[op.output.type]))
-        count("casts composed")
+    count("casts composed")
+    return CastOp(inner.input, to=op.to, result_types=[op.output.type])
 
 
-class CastLikeIsCast(RewritePattern):
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CastLikeOp, rewriter: PatternRewriter, /) -> None:
-        rewriter.replace(op, CastOp(op.input, **op.attrs(), to=element(op.output), result_types=[op.output.type]))
-        count("casts made plain")
+def plain(op: CastLikeOp) -> Operation:
+    count("casts made plain")
+    return CastOp(op.input, **op.attrs(), to=element(op.output), result_types=[op.output.type])
 
 
 def element(value: SSAValue) -> Attribute:
@@ -94,4 +87,4 @@ class CastRemove(GePass):
     summary = "Drops casts that change nothing or that another cast undoes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [CastLikeIsCast(), DropSame(), SkipExact()])
+        apply_rules(op, {CastLikeOp: (plain,), CastOp: (without_same, past_exact)})

@@ -21,6 +21,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import Commutative
 
 from ...dialects.ge.interfaces import is_pure
+from ...dialects.ge.kinds import ops_in
 from ..base import NAMES, GePass
 from ..report import count
 from ..rewriting import functions, is_isolated
@@ -42,7 +43,7 @@ class CommonSubexpressionElimination(GePass):
 
 
 def _merge(block: Block, seen: Seen) -> None:
-    for op in list(block.ops):
+    for op in ops_in(block):
         for region in op.regions:
             for inner in region.blocks:
                 _merge(inner, {} if is_isolated(op) else ChainMap({}, *_maps(seen)))

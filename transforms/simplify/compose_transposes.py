@@ -13,37 +13,33 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ge.movement import TransposeOp
 from ..base import GePass
 from ..report import count
-from ..rewriting import apply_patterns
+from ..rewriting import apply_rules
 
 
-class Compose(RewritePattern):
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter, /) -> None:
-        inner = op.input.owner
-        if not isinstance(inner, TransposeOp):
-            return
+def composed(op: TransposeOp) -> Operation | None:
+    inner = op.input.owner
+    if not isinstance(inner, TransposeOp):
+        return None
 
-        perm = tuple(inner.order[k] for k in op.order)
-        rewriter.replace(op, TransposeOp(inner.input, perm=perm, result_types=[op.output.type]))
-        count("transposes composed")
+    count("transposes composed")
+    perm = tuple(inner.order[k] for k in op.order)
+    return TransposeOp(inner.input, perm=perm, result_types=[op.output.type])
 
 
-class DropUnchanged(RewritePattern):
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter, /) -> None:
-        if list(op.order) != sorted(op.order):
-            return
-        # A more precise type of the operand is no harm; a less precise one would lose what is known.
-        if op.input.type != op.output.type:
-            return
+def unchanged(op: TransposeOp) -> SSAValue | None:
+    if list(op.order) != sorted(op.order):
+        return None
+    # A more precise type of the operand is no harm; a less precise one would lose what is known.
+    if op.input.type != op.output.type:
+        return None
 
-        rewriter.replace(op, [], [op.input])
-        count("transposes dropped")
+    count("transposes dropped")
+    return op.input
 
 
 @dataclass(frozen=True)
@@ -55,4 +51,4 @@ class ComposeTransposes(GePass):
     summary = "Makes one transpose, or none, of several in a row"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns(op, [Compose(), DropUnchanged()])
+        apply_rules(op, {TransposeOp: (composed, unchanged)})

@@ -45,7 +45,7 @@ class ConcatSliceSimplification(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
+            for inner in walk_outside(function, ConcatOp, SliceOp, SplitOp):
                 match inner:
                     case ConcatOp():
                         _concat(inner, dims)
@@ -53,8 +53,6 @@ class ConcatSliceSimplification(GePass):
                         _slice(inner, dims)
                     case SplitOp():
                         _split(inner, dims)
-                    case _:
-                        pass
             sync_type(function)
 
 

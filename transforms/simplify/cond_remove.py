@@ -38,12 +38,12 @@ class CondRemove(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
-            for inner in list(walk_outside(function)):
+            for inner in list(walk_outside(function, IfOp, LoopOp)):
                 if inner.parent is None:
                     continue  # in a branch that went
                 if isinstance(inner, IfOp):
                     _branch(inner)
-                elif isinstance(inner, LoopOp):
+                else:
                     _loop(inner, op)
             sync_type(function)
 

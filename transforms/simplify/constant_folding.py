@@ -97,7 +97,7 @@ class ConstantFolding(GePass):
 
 def _held(module: ModuleOp) -> int:
     """Bytes that the constants of a module take."""
-    return sum(_stored(op) for op in walk_outside(module) if isinstance(op, ConstantOp))
+    return sum(_stored(op) for op in walk_outside(module, ConstantOp))
 
 
 def _is_worth(op: Operation, bound: int) -> bool:

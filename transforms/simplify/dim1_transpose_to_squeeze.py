@@ -37,9 +37,8 @@ class Dim1TransposeToSqueeze(GePass):
             return
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
-                if isinstance(inner, TransposeOp):
-                    _view(inner, dims)
+            for inner in walk_outside(function, TransposeOp):
+                _view(inner, dims)
 
 
 def _view(op: TransposeOp, dims: Dims) -> None:

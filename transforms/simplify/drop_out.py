@@ -37,10 +37,10 @@ class DropOut(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
-            for inner in walk_outside(function):
+            for inner in walk_outside(function, DropoutOp, OpaqueOp):
                 if isinstance(inner, DropoutOp):
                     _drop(inner, None, op)
-                elif isinstance(inner, OpaqueOp) and inner.op_type.data == "Dropout" and inner.domain is None:
+                elif inner.op_type.data == "Dropout" and inner.domain is None:
                     if _trains(inner):
                         missed(inner, "kept: it may train")
                     else:

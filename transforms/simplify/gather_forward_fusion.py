@@ -45,8 +45,8 @@ class GatherForwardFusion(GePass):
         reshapes = has_op(op, ReshapeOp)
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
-                if not isinstance(inner, GatherOp | GatherNDOp) or (at := _indices(inner.indices)) is None:
+            for inner in walk_outside(function, GatherOp, GatherNDOp):
+                if (at := _indices(inner.indices)) is None:
                     continue
                 if reshapes and _takes_all(inner, at, dims):
                     _view(inner, dims)

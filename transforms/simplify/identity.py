@@ -16,6 +16,7 @@ from xdsl.ir import OpResult
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.core import GeOp
+from ...dialects.ge.kinds import walk
 from ...dialects.ge.types import shape_of
 from ..base import GePass
 from ..report import count, missed
@@ -31,7 +32,7 @@ class Identity(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
-            for inner in list(function.walk()):
+            for inner in list(walk(function)):
                 if isinstance(inner, GeOp) and inner.hands_on():
                     _drop(inner)
             sync_type(function)

@@ -34,8 +34,8 @@ class NoUseReshapeRemove(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
-                if isinstance(inner, GeOp) and isinstance(inner, View) and is_pure(inner) and len(inner.results) == 1:
+            for inner in walk_outside(function, View):
+                if isinstance(inner, GeOp) and is_pure(inner) and len(inner.results) == 1:
                     source = inner.operands[inner.view_of()]
                     if same_dims(dims, source, inner.results[0]):
                         put(dims, inner, [], source)

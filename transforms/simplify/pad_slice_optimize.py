@@ -40,14 +40,12 @@ class PadSliceOptimize(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
+            for inner in walk_outside(function, PadOp, SliceOp):
                 match inner:
                     case PadOp():
                         _pad(inner, dims)
                     case SliceOp():
                         _slice(inner, dims)
-                    case _:
-                        pass
             sync_type(function)
 
 

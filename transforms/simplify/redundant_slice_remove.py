@@ -32,12 +32,8 @@ class RedundantSliceRemove(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
-                if (
-                    isinstance(inner, SliceOp)
-                    and _steps_by_one(inner, dims)
-                    and same_dims(dims, inner.data, inner.output)
-                ):
+            for inner in walk_outside(function, SliceOp):
+                if _steps_by_one(inner, dims) and same_dims(dims, inner.data, inner.output):
                     put(dims, inner, [], inner.data)
                     count("slices dropped")
             sync_type(function)

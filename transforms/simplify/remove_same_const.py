@@ -23,6 +23,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.ge.attributes import WeightAttr
 from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.data import pieces
+from ...dialects.ge.kinds import ops_in
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions, replace_uses
@@ -46,7 +47,7 @@ class RemoveSameConst(GePass):
 
 
 def _merge(block: Block) -> None:
-    constants = [op for op in block.ops if isinstance(op, ConstantOp)]
+    constants = [op for op in ops_in(block) if isinstance(op, ConstantOp)]
     for group in _groups(constants, lambda op: (op.output.type, op.value)):
         _unite(group)
     weights = [op for op in constants if op.parent is not None and isinstance(op.value, WeightAttr)]

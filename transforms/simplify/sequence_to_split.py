@@ -42,8 +42,8 @@ class SequenceToSplit(GePass):
             return
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
-                if isinstance(inner, OpaqueOp) and _is(inner, "SplitToSequence"):
+            for inner in walk_outside(function, OpaqueOp):
+                if _is(inner, "SplitToSequence"):
                     _split(inner, dims)
 
 

@@ -42,8 +42,8 @@ class SliceForwardFusion(GePass):
         steps = opset_of(op) >= 10
         for function in functions(op):
             dims = Dims(function)
-            for inner in walk_outside(function):
-                if isinstance(inner, SliceOp) and isinstance(before := inner.data.owner, SliceOp):
+            for inner in walk_outside(function, SliceOp):
+                if isinstance(before := inner.data.owner, SliceOp):
                     _fuse(inner, before, dims, steps)
 
 

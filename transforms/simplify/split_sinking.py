@@ -42,8 +42,8 @@ class SplitSinking(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
-            for inner in list(walk_outside(function)):
-                if isinstance(inner, SplitOp) and inner.parent is not None:
+            for inner in list(walk_outside(function, SplitOp)):
+                if inner.parent is not None:
                     _sink(inner, op)
 
 
