@@ -14,18 +14,21 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.scf import ForOp
+from xdsl.dialects.scf import ConditionOp, ForOp, WhileOp
+from xdsl.dialects.scf import IfOp as BranchOp
 from xdsl.dialects.scf import YieldOp as LoopYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.ge.bodies import FusionOp, HostOp, YieldOp
 from ..dialects.ge.constants import ConstantOp, MappedOp, WeightsOp
-from ..dialects.ge.control import IfOp
+from ..dialects.ge.control import IfOp, LoopOp, ScanOp
 from ..dialects.ge.data import array_of
 from ..dialects.ge.errors import InputError, text_of
 from ..dialects.ge.memory import LaunchOp, SlotOp
 from ..dialects.ge.types import element_of, is_element, nbytes, shape_of
+from .buffers import arith, memref, poisoned, slot
 from .evaluator import evaluate
+from .iteration import loop, scan
 
 Array = npt.NDArray[Any]
 Watch = Callable[[Operation, Sequence[Any]], None]
@@ -59,7 +62,7 @@ class _Interpreter:
             if "ge.arena" in said:
                 env[argument] = np.full(nbytes(argument.type), 0xFF, np.uint8)
             elif "ge.result" in said:
-                outputs[name] = env[argument] = _poison(argument.type)
+                outputs[name] = env[argument] = poisoned(argument.type)
             elif name in inputs:
                 env[argument] = _checked(name, inputs[name], argument.type)
             elif "ge.default" in said:
@@ -86,7 +89,7 @@ class _Interpreter:
             if value in own:
                 dying.setdefault(op, []).append(value)
         for op in block.ops:
-            if isinstance(op, ReturnOp | YieldOp | LoopYieldOp):
+            if isinstance(op, ReturnOp | YieldOp | LoopYieldOp | ConditionOp):
                 return [env[v] for v in op.operands]
             results = self.op(op, env)
             if self.watch is not None:
@@ -105,6 +108,13 @@ class _Interpreter:
             carried = self.body(op.body, [counter, *carried], env)
         return list(carried)
 
+    def loop_while(self, op: WhileOp, operands: Sequence[Any], env: dict[SSAValue, Any]) -> Sequence[Any]:
+        while True:
+            go, *operands = self.body(op.before_region, operands, env)
+            if not go:
+                return operands
+            operands = self.body(op.after_region, operands, env)
+
     def op(self, op: Operation, env: dict[SSAValue, Any]) -> Sequence[Any]:
         operands = [env[v] for v in op.operands]
         match op:
@@ -120,8 +130,12 @@ class _Interpreter:
             case IfOp():
                 taken = op.then_branch if bool(np.asarray(operands[0]).reshape(())) else op.else_branch
                 return self.body(taken, [], env)
+            case LoopOp():
+                return loop(op, operands, lambda args: self.body(op.body, args, env))
+            case ScanOp():
+                return scan(op, operands, lambda args: self.body(op.body, args, env))
             case SlotOp():
-                return [_slot(op, operands[0])]
+                return [slot(op, operands[0])]
             case LaunchOp():
                 count = len(op.ins)
                 # What a body sees is the contents at the start: a result may lie over an operand.
@@ -133,10 +147,14 @@ class _Interpreter:
                 return []
             case ForOp():
                 return self.loop(op, operands, env)
-            case _ if op.name in ("arith.constant", "arith.muli", "arith.addi"):
-                return [_index(op, operands)]
+            case WhileOp():
+                return self.loop_while(op, operands, env)
+            case BranchOp():
+                return self.body(op.true_region if operands[0] else op.false_region, [], env)
+            case _ if op.name.startswith("arith."):
+                return [arith(op, operands)]
             case _ if op.name.startswith("memref."):
-                return _memref(op, operands)
+                return memref(op, operands)
             case _:
                 captured = {v: env[v] for inner in op.walk() for v in inner.operands if v in env} if op.regions else {}
                 return evaluate(op, operands, captured)
@@ -146,63 +164,6 @@ def said_of(function: FuncOp, k: int) -> Mapping[str, Attribute]:
     """Attributes of the function's argument k."""
     attrs = cast("Sequence[DictionaryAttr]", function.arg_attrs.data) if function.arg_attrs else ()
     return attrs[k].data if k < len(attrs) else {}
-
-
-def _poison(type_: Attribute) -> Array:
-    raw = np.full(nbytes(type_), 0xFF, np.uint8)
-    return raw.view(element_of(cast(Any, type_).element_type).dtype).reshape(shape_of(type_))
-
-
-def _slot(op: SlotOp, arena: Array) -> Array:
-    begin, size = op.offset.value.data, nbytes(op.buffer.type)
-    dtype = element_of(cast(Any, op.buffer.type).element_type).dtype
-    return arena[begin : begin + size].view(dtype).reshape(shape_of(op.buffer.type))
-
-
-def _index(op: Operation, operands: Sequence[Any]) -> int:
-    """The arithmetic of loops over tiles."""
-    if op.name == "arith.constant":
-        return int(cast(Any, op.properties["value"]).value.data)
-    one, two = map(int, operands)
-    return one * two if op.name == "arith.muli" else one + two
-
-
-def _memref(op: Operation, operands: Sequence[Array]) -> Sequence[Any]:
-    """The ops of the memref dialect that bufferization uses."""
-    match op.name:
-        case "memref.subview":
-            names = ("offsets", "sizes", "strides")
-            static: dict[str, Sequence[int]] = {n: cast(Any, op.properties[f"static_{n}"]).get_values() for n in names}
-            moving = iter(int(x) for x in operands[1:])
-
-            def numbers(values: Sequence[int]) -> list[int]:
-                return [next(moving) if v == -(2**63) else v for v in values]
-
-            offsets, sizes, strides = (numbers(static[n]) for n in names)
-            index = tuple(
-                slice(o, o + (n - 1) * s + 1, s) if n else slice(o, o)
-                for o, n, s in zip(offsets, sizes, strides, strict=True)
-            )
-            view = operands[0][index]
-            if list(view.shape) != sizes:
-                raise InputError(f"memref.subview {offsets} {sizes} leaves its buffer of {operands[0].shape}")
-            return [view.reshape(shape_of(op.results[0].type))]
-        case "memref.copy":
-            operands[1][...] = operands[0]
-            return []
-        case "memref.reinterpret_cast" if (begin := _offset(op.operands[0])) != (to := _offset(op.results[0])):
-            raise InputError(f"memref.reinterpret_cast to offset {to} of a buffer that begins at {begin}")
-        case "memref.expand_shape" | "memref.collapse_shape" | "memref.reinterpret_cast" | "memref.cast":
-            view = operands[0].view()
-            view.shape = shape_of(op.results[0].type)
-            return [view]
-        case _:
-            raise InputError(f"the reference does not run '{op.name}'")
-
-
-def _offset(buffer: SSAValue) -> int:
-    """Where a buffer begins in the one that it is a view of, in elements; 0 where that is known only in a loop."""
-    return cast("MemRefType[Attribute]", buffer.type).get_offset() or 0
 
 
 def _checked(name: str, value: Any, type_: Attribute) -> Any:

@@ -15,7 +15,7 @@ from xdsl.traits import RecursiveMemoryEffect
 from .bodies import YieldOp
 from .core import NODE, OUTPUTS, GeOp, ge_op, info_of, parse_names, print_names
 from .declare import OnnxName, integer, opt_ints, opt_operand, var_operands, var_results
-from .dims import unknown_size
+from .dims import Dim, unknown_size
 from .errors import fail
 from .info import Info, axis_of, same_dim
 from .kinds import Kind
@@ -100,6 +100,10 @@ class Iteration(GeOp):
     BODIES: ClassVar[tuple[str, ...]] = ("body",)
     traits = traits_def(RecursiveMemoryEffect())
 
+    def initial_values(self) -> Sequence[SSAValue]:
+        """What is carried starts as these; the first results are what it ends as."""
+        raise NotImplementedError
+
     def yielded(self) -> Sequence[SSAValue]:
         last = self.regions[0].block.last_op
         if not isinstance(last, YieldOp):
@@ -150,6 +154,9 @@ class LoopOp(Iteration):
     body = region_def("single_block")
     outputs = var_results()
 
+    def initial_values(self) -> Sequence[SSAValue]:
+        return self.initial
+
     def infer(self, *operands: Any) -> list[Info]:
         trips, cond, *initial = operands
         for info, element in ((trips, i64), (cond, i1)):
@@ -160,7 +167,20 @@ class LoopOp(Iteration):
             fail(self, f"the body must take {2 + len(initial)} values and give {1 + len(self.results)} (C2)")
         states = [self.carried(start, value) for start, value in zip(initial, values, strict=False)]
         stacked = [self.given(value) for value in values[len(initial) :]]
-        return [*states, *(row.like([unknown_size(), *row.dims]) for row in stacked)]
+        count = self.iterations(trips, cond)
+        return [*states, *(row.like([count, *row.dims]) for row in stacked)]
+
+    def iterations(self, trips: Info | None, cond: Info | None) -> Dim:
+        """How often the body runs, where it is known that only `trip_count` ends the loop."""
+        goes_on = self.yielded()[0]
+        while isinstance(goes_on.owner, GeOp) and goes_on.owner.hands_on():
+            goes_on = goes_on.owner.operands[0]
+        if goes_on is not self.body.block.args[1] and self.given(goes_on).numbers != [1]:
+            return unknown_size()
+        if trips is None or trips.elements is None or (cond is not None and cond.numbers != [1]):
+            return unknown_size()
+        (count,) = trips.elements
+        return max(0, count) if isinstance(count, int) else count
 
 
 @ge_op
@@ -193,6 +213,9 @@ class ScanOp(Iteration):
     scan_output_directions = opt_ints()
     body = region_def("single_block")
     outputs = var_results()
+
+    def initial_values(self) -> Sequence[SSAValue]:
+        return self.operands[: len(self.operands) - self.num_scan_inputs]
 
     def infer(self, *operands: Any) -> list[Info]:
         count = self.num_scan_inputs

@@ -167,6 +167,10 @@ class Movement:
         """Whether the result is the first operand's elements in their order, so that no byte needs to move."""
         return False
 
+    def reorders(self) -> tuple[int, ...] | None:
+        """Which axis of the first operand each axis of the result is, where the result is that and nothing else."""
+        return None
+
 
 def broadcast_box(tile: Box, shape: tuple[int, ...]) -> Box:
     """The box of an operand of `shape` that broadcasts to a result of which `tile` is wanted."""

@@ -59,6 +59,9 @@ class TransposeOp(PureOp, Movement, Tiles):
         long = [k for k in self.order if shape[k] != 1]
         return long == sorted(long)
 
+    def reorders(self) -> tuple[int, ...]:
+        return self.order
+
     def loops(self) -> tuple[str, ...]:
         return ("parallel",) * len(shape_of(self.output.type))
 

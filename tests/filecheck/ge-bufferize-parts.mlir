@@ -98,3 +98,33 @@ func.func @transpose_of_unit_dims(%x: tensor<1x4x1x6xf32>) -> tensor<4x1x6x1xf32
   %y = ge.exp %a : tensor<4x1x6x1xf32> -> tensor<4x1x6x1xf32>
   func.return %y : tensor<4x1x6x1xf32>
 }
+
+// A tied embedding: a weight is read with its axes in another order, column k begins k elements after its start, and the
+// elements of a column lie 16 apart. Nothing is turned round: the arena holds %e alone, 4 * 16 * 4 = 256 bytes.
+// CHECK-LABEL: @transposed_weight
+// CHECK-SAME: ge.arena_bound = 256
+func.func @transposed_weight(%i: tensor<1x4xi64>) -> tensor<1x4x8xf32> {
+  // CHECK:      %t = memref.reinterpret_cast %w to offset: [0], sizes: [16, 8], strides: [1, 16] : memref<8x16xf32> to memref<16x8xf32, strided<[1, 16]>>
+  // CHECK-NEXT: ge.launch ins(%e, %t
+  %w = ge.constant #ge.splat<0.5> : tensor<8x16xf32>
+  %e = ge.gather %w, %i : tensor<8x16xf32>, tensor<1x4xi64> -> tensor<1x4x16xf32>
+  %t = ge.transpose %w perm [1, 0] : tensor<8x16xf32> -> tensor<16x8xf32>
+  %y = ge.matmul %e, %t : tensor<1x4x16xf32>, tensor<16x8xf32> -> tensor<1x4x8xf32>
+  func.return %y : tensor<1x4x8xf32>
+}
+
+// What is computed is turned round by a launch; so is a weight whose bytes are to have another shape after it.
+// CHECK-LABEL: @turned_round
+func.func @turned_round(%x: tensor<4x8xf32>) -> (tensor<8x4xf32>, tensor<32xf32>) {
+  // CHECK: ge.transpose
+  // CHECK: %t = memref.reinterpret_cast %w
+  // CHECK: ge.launch ins(%t
+  // CHECK: ge.reshape
+  %s = ge.constant dense<[32]> : tensor<1xi64>
+  %w = ge.constant #ge.splat<0.5> : tensor<4x8xf32>
+  %a = ge.transpose %x perm [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+  %t = ge.transpose %w perm [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+  %b = ge.add %a, %t : tensor<8x4xf32>, tensor<8x4xf32> -> tensor<8x4xf32>
+  %r = ge.reshape %t, %s : tensor<8x4xf32>, tensor<1xi64> -> tensor<32xf32>
+  func.return %b, %r : tensor<8x4xf32>, tensor<32xf32>
+}

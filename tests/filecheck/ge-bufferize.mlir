@@ -144,23 +144,6 @@ func.func @copies(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x
   func.return %a, %x, %a, %w : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<32xf32>
 }
 
-// A conditional runs as one launch; what its bodies read comes in.
-// CHECK-LABEL: @conditional
-func.func @conditional(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  // CHECK:      ge.launch ins(%c, %a : memref<i1>, memref<4xf32>) outs(%y : memref<4xf32>) {
-  // CHECK-NEXT: ^bb0(%[[C:.*]]: tensor<i1>, %[[A:.*]]: tensor<4xf32>):
-  // CHECK-NEXT:   ge.if %[[C]]
-  // CHECK-NEXT:     ge.relu %[[A]]
-  %a = ge.exp %x : tensor<4xf32> -> tensor<4xf32>
-  %y = ge.if %c : tensor<i1> -> (tensor<4xf32>) {
-    %0 = ge.relu %a : tensor<4xf32> -> tensor<4xf32>
-    ge.yield %0 : tensor<4xf32>
-  } else {
-    ge.yield %a : tensor<4xf32>
-  }
-  func.return %y : tensor<4xf32>
-}
-
 // How many indices there are depends on data: that, and what follows from it, runs on the host and is returned as it is.
 // CHECK-LABEL: @on_the_host
 // CHECK-SAME: %x: memref<4xf32>, %[[B:.*]]: memref<4xf32> {ge.result, onnx.name = "b"}, %arena: {{.*}}) -> (tensor<?x1xi64> {onnx.name = "t"})

@@ -281,6 +281,23 @@ func.func @main(%x: tensor<1x4xf32> {onnx.name = "x"}) -> (tensor<1x16xf32> {onn
   %y = ge.concat %f, %e axis 1 : tensor<1x8xf32>, tensor<1x8xf32> -> tensor<1x16xf32>
   func.return %y : tensor<1x16xf32>
 }""",
+    "transposed_weights": """
+func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<2x2xf32> {onnx.name = "y"},
+    tensor<3x2xf32> {onnx.name = "t"}, tensor<6xf32> {onnx.name = "r"}, tensor<3x4xf32> {onnx.name = "j"},
+    tensor<2x2xf32> {onnx.name = "p"}) {
+  %w = ge.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %s = ge.constant dense<[6]> : tensor<1xi64>
+  %0 = ge.constant dense<[1]> : tensor<1xi64>
+  %1 = ge.constant dense<[3]> : tensor<1xi64>
+  %t = ge.transpose %w perm [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  %y = ge.matmul %x, %t : tensor<2x3xf32>, tensor<3x2xf32> -> tensor<2x2xf32>
+  %r = ge.reshape %t, %s : tensor<3x2xf32>, tensor<1xi64> -> tensor<6xf32>
+  %u = ge.exp %t : tensor<3x2xf32> -> tensor<3x2xf32>
+  %j = ge.concat %t, %u axis 1 : tensor<3x2xf32>, tensor<3x2xf32> -> tensor<3x4xf32>
+  %c = ge.slice %t, %0, %1 : tensor<3x2xf32>, tensor<1xi64>, tensor<1xi64> -> tensor<2x2xf32>
+  %p = ge.exp %c : tensor<2x2xf32> -> tensor<2x2xf32>
+  func.return %y, %t, %r, %j, %p : tensor<2x2xf32>, tensor<3x2xf32>, tensor<6xf32>, tensor<3x4xf32>, tensor<2x2xf32>
+}""",
     "default_and_unused": """
 func.func @main(%x: tensor<2xf32> {onnx.name = "x"},
     %d: tensor<2xf32> {onnx.name = "d", ge.default = [dense<[1.0, 2.0]> : tensor<2xf32>, tensor<2xf32>]},

@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.ge.types import nbytes
 from ...planning import align_up
-from .steps import Steps
+from .steps import COMPUTES, Steps
 
 ALIGNMENT = 64
 """Bytes to which sizes are rounded up."""
@@ -46,11 +46,11 @@ class Alive:
         self.classes: dict[SSAValue, Class] = {}
         found: list[Class] = []
         for at, step in enumerate(steps.list):
-            if step.kind in ("launch", "tiled", "host"):
+            if step.kind in COMPUTES or step.kind == "host":
                 for base in map(steps.base, step.reads):
                     if base in self.classes:
                         self.classes[base].last = at
-            if step.kind in ("launch", "tiled"):
+            if step.kind in COMPUTES:
                 for result in [r for r in step.op.results if r.first_use is not None] or step.op.results:
                     if result in over:
                         self.classes[result] = self.classes[steps.base(over[result])]

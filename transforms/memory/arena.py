@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, MemRefType, UnitAttr, i8, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.dialects.scf import ConditionOp, ForOp, IfOp, WhileOp, YieldOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -29,6 +29,13 @@ VIEWS = frozenset(
     f"memref.{name}" for name in ("cast", "collapse_shape", "expand_shape", "reinterpret_cast", "subview")
 )
 """Ops whose result is their first operand's memory."""
+
+LOOPS = (ForOp, WhileOp)
+CONTROL = (*LOOPS, IfOp)
+"""Steps that are made of steps."""
+
+Loops: TypeAlias = "tuple[Operation, ...]"
+"""From the outermost to the innermost."""
 
 BOUND = "ge.arena_bound"
 """On the function: bytes that no arena for it can be smaller than."""
@@ -46,7 +53,7 @@ def arena_of(function: FuncOp) -> BlockArgument | None:
 def is_step(op: Operation) -> bool:
     if op.name in VIEWS or op.name.startswith("arith."):
         return False
-    return not isinstance(op, SlotOp | MappedOp | ReturnOp | YieldOp)
+    return not isinstance(op, SlotOp | MappedOp | ReturnOp | YieldOp | ConditionOp)
 
 
 def steps_in(block: Block) -> Iterator[Operation]:
@@ -73,8 +80,10 @@ class Roots:
         for op in block.ops:
             if op.name in VIEWS:
                 self._roots[op.results[0]] = self.of(op.operands[0])
-            elif isinstance(op, ForOp):
-                self._add(op.body.block)
+            elif isinstance(op, CONTROL):
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self._add(inner)
 
     def of(self, value: SSAValue) -> SSAValue:
         return self._roots.get(value, value)
@@ -82,36 +91,44 @@ class Roots:
 
 def lives(steps: Iterable[Operation], roots: Roots) -> dict[SSAValue, tuple[int, int]]:
     """
-    Root -> the steps [first, last + 1) that touch it. The steps of a loop are numbered too: what is touched in one loop
-    alone lives between its first and last step there, since each iteration writes it before it reads it; what others
-    touch as well lives for the whole loop.
+    Root -> the steps [first, last + 1) that touch it. The steps in loops and branches are numbered too, those of two
+    branches one after the other: what only one branch touches shares with what only the other does. What is touched in
+    one loop alone lives between its first and last step there, since each iteration writes it before it reads it; what
+    others touch as well lives for the whole loop.
     """
-    ops = list(steps)
-    touching: dict[SSAValue, Operation] = {}
-    shared: set[SSAValue] = set()
-    for op in ops:
-        for root in {roots.of(v) for v in touched(op)}:
-            if touching.setdefault(root, op) is not op:
-                shared.add(root)
+    touches: list[tuple[int, SSAValue, Loops]] = []
+    ranges: dict[Operation, tuple[int, int]] = {}
+    count = 0
 
+    def number(ops: Iterable[Operation], loops: Loops) -> None:
+        nonlocal count
+        for op in ops:
+            begin = count
+            if isinstance(op, CONTROL):
+                inside = (*loops, op) if isinstance(op, LOOPS) else loops
+                for region in op.regions:
+                    for block in region.blocks:
+                        number(steps_in(block), inside)
+                if isinstance(op, LOOPS):
+                    ranges[op] = (begin, count)
+                continue
+            touches.extend((count, root, loops) for root in {roots.of(v) for v in touched(op)})
+            count += 1
+
+    number(steps, ())
+    home: dict[SSAValue, Loops] = {}  # the loops that all that touches a root is in
+    for _, root, loops in touches:
+        known = home.get(root, loops)
+        if known != loops:
+            known = tuple(a for a, b in zip(known, loops, strict=False) if a is b)
+        home[root] = known
     found: dict[SSAValue, tuple[int, int]] = {}
-    at = 0
-    for op in ops:
-        begin, inner = at, list(_steps_in_loop(op))
-        for step in inner or (op,):
-            for value in touched(step):
-                root = roots.of(value)
-                found[root] = (found[root][0] if root in found else at, at + 1)
-            at += 1
-        if inner:
-            for root in {roots.of(v) for v in touched(op)} & shared:
-                found[root] = (min(found.get(root, (begin, 0))[0], begin), at)
+    for at, root, loops in touches:
+        depth = len(home[root])
+        begin, end = ranges[loops[depth]] if len(loops) > depth else (at, at + 1)
+        old = found.get(root, (begin, end))
+        found[root] = (min(old[0], begin), max(old[1], end))
     return found
-
-
-def _steps_in_loop(op: Operation) -> Iterator[Operation]:
-    if isinstance(op, ForOp):
-        yield from steps_in(op.body.block)
 
 
 @dataclass(frozen=True)
@@ -174,7 +191,11 @@ def lay_out(function: FuncOp, layout: Layout) -> None:
 def _drop_unread(block: Block) -> None:
     """Slots and views that nothing reads or writes."""
     for op in reversed(list(block.ops)):
-        if (op.name in VIEWS or isinstance(op, SlotOp)) and op.results[0].first_use is None:
+        if isinstance(op, CONTROL):
+            for region in op.regions:
+                for inner in region.blocks:
+                    _drop_unread(inner)
+        elif (op.name in VIEWS or isinstance(op, SlotOp)) and op.results[0].first_use is None:
             Rewriter.erase_op(op)
 
 

@@ -10,13 +10,14 @@ still read, nor where a body captures it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ge.bodies import FusionOp, YieldOp, yielded
+from ...dialects.ge.control import Iteration
 from ...dialects.ge.interfaces import Overwrites
-from .steps import Step, Steps
+from .steps import COMPUTES, Step, Steps, captured
 
 
 def overwritten(steps: Steps) -> dict[SSAValue, SSAValue]:
@@ -30,19 +31,52 @@ def overwritten(steps: Steps) -> dict[SSAValue, SSAValue]:
     for at, step in enumerate(steps.list):
         if step.kind != "view":
             last.update((steps.base(v), at) for v in step.reads)
-        if step.kind in ("launch", "tiled"):
+        if step.kind in COMPUTES:
             made.update(step.op.results)
     made -= {steps.base(v) for v in steps.returned}
 
     found: dict[SSAValue, SSAValue] = {}
     for at, step in enumerate(steps.list):
-        if step.kind != "launch":
+        if step.kind not in ("launch", "control"):
             continue
         free = {v for v in map(steps.base, step.reads) if v in made and last[v] == at}
         for result, operand in _candidates(step, steps, free):
             if result in made and result not in found:
                 found[result] = operand
                 free.discard(steps.base(operand))
+    return found
+
+
+def computed_over_arguments(
+    steps: Steps, homes: Mapping[SSAValue, int], joins: Container[Operation], arguments: Mapping[int, SSAValue]
+) -> set[int]:
+    """
+    Of a loop's body: the places of values that can be computed where the argument lies that they are next time.
+
+    homes       computed value -> its place among what the body yields
+    joins       concatenations whose operands are computed into the result, so before the concatenation
+    arguments   by the place of the value that takes theirs
+
+    cost        linear in ops
+    """
+    last: dict[SSAValue, int] = {}
+    made: dict[SSAValue, int] = {}
+    for at, step in enumerate(steps.list):
+        if step.kind not in ("view", "part"):
+            last.update((steps.base(v), at) for v in step.reads)
+        made.update((r, at) for r in step.op.results)
+    still_wanted = {steps.base(v) for v in steps.returned}
+    found: set[int] = set()
+    for k, argument in arguments.items():
+        value = steps.returned[k]
+        if homes.get(value) != k or value.type != argument.type or argument in still_wanted:
+            continue
+        at = made[value]
+        step, read = steps.list[at], last.get(argument, -1)
+        if step.op in joins or read > at:
+            continue
+        if read < at or any((r, o) == (value, argument) for r, o in _candidates(step, steps, {argument})):
+            found.add(k)
     return found
 
 
@@ -54,7 +88,13 @@ def _candidates(step: Step, steps: Steps, free: set[SSAValue]) -> Iterator[tuple
     """
     op = step.op
     bases = [steps.base(steps.resolve(v)) for v in op.operands]
-    if isinstance(op, FusionOp):
+    if isinstance(op, Iteration):
+        around = {steps.base(steps.resolve(v)) for v in captured(op)}
+        for result, operand in zip(op.results, op.initial_values(), strict=False):
+            base = steps.base(steps.resolve(operand))
+            if step.kind == "control" and base in free and bases.count(base) == 1 and base not in around:
+                yield result, steps.resolve(operand)
+    elif isinstance(op, FusionOp):
         yield from _candidates_of_fusion(op, steps, lambda k: bases[k] in free and bases.count(bases[k]) == 1)
     elif isinstance(op, Overwrites) and len(op.results) == 1 and not op.regions:
         places = op.overwrites()

@@ -50,7 +50,7 @@ class _Joiner:
         self.into: dict[SSAValue, tuple[SSAValue, Box]] = {}
         self.ops: set[Operation] = set()
         self.launched: set[SSAValue] = set()
-        self.in_rows: set[SSAValue] = set()  # what loops over tiles cut
+        self.in_rows: set[SSAValue] = set()  # what loops over tiles cut, or bodies see: they count on a row of bytes
         self.reshaped: set[Class] = set()  # what must stay one run of bytes, for a view gives it another shape
         classes = alive.classes
         self.at: dict[SSAValue, int] = {r: at for at, step in enumerate(steps.list) for r in step.op.results}
@@ -58,7 +58,7 @@ class _Joiner:
             bases = [steps.base(v) for v in step.reads]
             if step.kind == "launch":
                 self.launched.update(step.op.results)
-            elif step.kind == "tiled":
+            elif step.kind in ("tiled", "control"):
                 self.in_rows.update(bases)
             elif step.kind == "view":
                 self.reshaped.update(classes[b] for b in bases if b in classes)

@@ -5,26 +5,24 @@ a join's result, results in the caller's memory. All of it for the fewest bytes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.ge.bodies import FusionOp
 from .alive import Alive
 from .in_place import overwritten
 from .joined import Joined, joined
-from .steps import Steps
-
-Cut = Callable[[FusionOp], bool]
+from .steps import COMPUTES, Rules, Steps
 
 
 @dataclass(frozen=True)
 class Shared:
     """
-    over    result -> the operand that it lies over
-    homes   computed value -> the place of the returned value, it or a view of it, whose buffer it is computed into
-    peak    bytes alive at a time, at most
+    over      result -> the operand that it lies over
+    homes     computed value -> the place of the returned value, it or a view of it, whose buffer it is computed into
+    peak      bytes alive at a time, at most
+    in_place  as `planned` was told
     """
 
     steps: Steps
@@ -32,22 +30,23 @@ class Shared:
     joined: Joined
     homes: Mapping[SSAValue, int]
     peak: int
+    in_place: bool
 
 
-def planned(block: Block, cut: Cut, in_place: bool) -> Shared:
+def planned(block: Block, rules: Rules, in_place: bool, outer: Steps | None = None) -> Shared:
     """
-    cut       whether a group can run tile by tile
     in_place  whether results may lie over operands, and operands inside a join's result
+    outer     of the block around, for a body
 
     cost      linear in ops, and Alive.merge for each part and join
     """
-    parts = Steps(block, cut)
+    parts = Steps(block, rules, outer=outer)
     made = {step.op for step in parts.list if step.kind == "part"}
     if not made:
         return _shared(parts, in_place)
-    plain = _shared(Steps(block, cut, made), in_place)
-    launched = _too_long_as_parts(parts, Steps(block, cut, made))
-    some = _shared(Steps(block, cut, launched) if launched else parts, in_place)
+    plain = _shared(Steps(block, rules, made, outer), in_place)
+    launched = _too_long_as_parts(parts, Steps(block, rules, made, outer))
+    some = _shared(Steps(block, rules, launched, outer) if launched else parts, in_place)
     return some if some.peak <= plain.peak else plain
 
 
@@ -56,12 +55,12 @@ def _shared(steps: Steps, in_place: bool) -> Shared:
     over = overwritten(steps) if in_place else {}
     alive = Alive(steps, over, homes)
     chosen = joined(steps, over, alive) if in_place else Joined({}, ())
-    return Shared(steps, over, chosen, homes, alive.peak)
+    return Shared(steps, over, chosen, homes, alive.peak, in_place)
 
 
 def _homes(steps: Steps) -> dict[SSAValue, int]:
     """A computed value that is returned, or of which a view is, is computed straight into the caller's buffer."""
-    launched = {r for step in steps.list if step.kind in ("launch", "tiled") for r in step.op.results}
+    launched = {r for step in steps.list if step.kind in COMPUTES for r in step.op.results}
     homes: dict[SSAValue, int] = {}
     for k, value in enumerate(steps.returned):
         base = steps.base(value)

@@ -3,7 +3,8 @@ A function on tensors as steps in order, each with what it reads: what bufferiza
 
     launch   computes static tensors from static tensors: runs on buffers
     tiled    an L2 group that runs tile by tile
-    view     gives a tensor's own bytes another shape: no step of the program that runs
+    control  a conditional or loop whose bodies run on buffers too, in steps of their own
+    view     gives a tensor's own bytes another shape, or a weight's axes another order: no step when the program runs
     part     gives boxes of a tensor, as they lie there: no step either
     host     reads or gives what is no buffer (sequences, strings, sizes that depend on data), and all that follows
 
@@ -14,9 +15,9 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -27,7 +28,22 @@ from ...dialects.ge.interfaces import Box, Movement, Parts, View, has_bytes, is_
 from ...dialects.ge.types import element_of, nbytes, shape_of
 from ..rewriting import is_isolated
 
-Kind = Literal["launch", "tiled", "view", "part", "host"]
+Kind = Literal["launch", "tiled", "control", "view", "part", "host"]
+
+COMPUTES = ("launch", "tiled", "control")
+"""Kinds of steps that write buffers."""
+
+
+class Rules(Protocol):
+    """What steps depend on beside the ops."""
+
+    def cut(self, group: FusionOp) -> bool:
+        """Whether a group can run tile by tile."""
+        ...
+
+    def on_buffers(self, op: Operation) -> bool:
+        """Whether the bodies of a conditional or loop can run on buffers."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,10 +57,10 @@ class Step:
 
 class Steps:
     """
-    The steps of a block that ends in func.return, and the values that it returns.
+    The steps of a block that ends in func.return or ge.yield, and the values that it returns.
 
-    cut       whether a group can run tile by tile
     launched  ops that are launches, though their results are parts of an operand
+    outer     the steps of the block around, for a body
 
     Values are named by `resolve`: what a group's members read and give, not the group's arguments and results.
     cost   linear in ops
@@ -53,13 +69,16 @@ class Steps:
     def __init__(
         self,
         block: Block,
-        cut: Callable[[FusionOp], bool] = lambda group: False,
+        rules: Rules,
         launched: Container[Operation] = (),
+        outer: Steps | None = None,
     ) -> None:
-        self._cut, self._launched = cut, launched
+        self._rules, self._launched, self._outer = rules, launched, outer
         self.list: list[Step] = []
         self.boxes: dict[SSAValue, Box] = {}
         """Of each part in its source."""
+        self.orders: dict[SSAValue, tuple[int, ...]] = {}
+        """Of the source's axes in a view that reorders them."""
         self._parts: set[SSAValue] = set()
         self._in_pieces: set[SSAValue] = set()
         self._same: dict[SSAValue, SSAValue] = {}
@@ -68,10 +87,12 @@ class Steps:
         self._add_all(block)
         self.list = _late_constants(self.list)
         last = block.last_op
-        self.returned = [self.resolve(v) for v in last.operands] if isinstance(last, ReturnOp) else []
+        self.returned = [self.resolve(v) for v in last.operands] if isinstance(last, ReturnOp | YieldOp) else []
 
     def resolve(self, value: SSAValue) -> SSAValue:
-        return self._same.get(value, value)
+        if value in self._same or self._outer is None:
+            return self._same.get(value, value)
+        return self._outer.resolve(value)
 
     def base(self, value: SSAValue) -> SSAValue:
         """The value that `value` is a view or a part of, or itself."""
@@ -80,6 +101,10 @@ class Steps:
     def is_part(self, value: SSAValue) -> bool:
         """Whether `value` is not all bytes of its base."""
         return value in self._parts
+
+    def in_pieces(self, value: SSAValue) -> bool:
+        """Whether the bytes of `value` lie in several runs."""
+        return value in self._in_pieces or (self._outer is not None and self._outer.in_pieces(value))
 
     def on_host(self, value: SSAValue) -> bool:
         """Whether a value (no constant) never gets a buffer."""
@@ -96,7 +121,7 @@ class Steps:
         """Tile by tile if it can be, else layer by layer."""
         for argument, value in zip(group.body.block.args, group.ins, strict=True):
             self._same[argument] = self.resolve(value)
-        if self._cut(group) and not any(self.resolve(v) in self._on_host for v in group.ins):
+        if self._rules.cut(group) and not any(self.resolve(v) in self._on_host for v in group.ins):
             self.list.append(Step(group, "tiled", list(dict.fromkeys(self.resolve(v) for v in group.ins))))
             return
         self._add_all(group.body.block)
@@ -109,9 +134,19 @@ class Steps:
             self._on_host.update(op.results)
             self.list.append(Step(op, "host", reads))
             return
+        if self._rules.on_buffers(op):
+            self.list.append(Step(op, "control", reads))
+            return
         source = _viewed(op)
-        if source is not None:
+        if source is not None and not self.in_pieces(self.resolve(source)):
             self._add_view(op, "view", self.resolve(source))
+            return
+        order = op.reorders() if isinstance(op, Movement) else None
+        if order is not None and is_constant(self.base(self.resolve(op.operands[0]))):
+            # A weight that is read across its rows is no slower to read than to turn round first, in each run.
+            self._add_view(op, "view", self.resolve(op.operands[0]))
+            self.orders[op.results[0]] = order
+            self._in_pieces.add(op.results[0])
             return
         boxes = self._boxes_of(op)
         if boxes is None:
@@ -143,7 +178,7 @@ class Steps:
         pieces = [
             r
             for r, box in zip(op.results, boxes, strict=True)
-            if source in self._in_pieces or not is_contiguous(box, shape)
+            if self.in_pieces(source) or not is_contiguous(box, shape)
         ]
         # No view gives another shape to bytes that do not lie in a row.
         if any(_viewed(use.operation) is not None for r in pieces for use in r.uses):

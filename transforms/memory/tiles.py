@@ -25,7 +25,7 @@ from typing import cast
 from xdsl.dialects.arith import AddiOp, MuliOp
 from xdsl.dialects.arith import ConstantOp as IndexConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, TensorType
-from xdsl.dialects.memref import CopyOp, ReinterpretCastOp, SubviewOp
+from xdsl.dialects.memref import CopyOp, SubviewOp
 from xdsl.dialects.scf import ForOp
 from xdsl.dialects.scf import YieldOp as LoopYieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -39,7 +39,7 @@ from ...dialects.ge.types import shape_of, tensor_type
 from ..tiling import Tile, alike, boxes_in_body, members_of, tiles_of
 from .bodies import stands_inside
 from .steps import is_buffer
-from .views import reshaped, row_major
+from .views import reshaped
 
 MOST_AT_BORDERS = 8
 """Tiles outside of the loop: each is all of the group's launches once more."""
@@ -301,8 +301,7 @@ class _Emitter:
                 source, result = op.operands[op.view_of()], op.results[0]
                 box = self.tile.needed[result]
                 part = self.part(source, boxes[source], moved[source])
-                type_ = MemRefType(element_type_of(result), box_shape(box))
-                self.slots[result] = _reshaped(self.block, part, type_)
+                self.slots[result] = reshaped(self.block, part, box_shape(box), None)
                 continue
             ins = [self.part(v, box, moved[v]) for v, box in boxes.items() if not _inside(v)]
             after = self.counter.after if self.counter is not None else self.tile
@@ -366,13 +365,5 @@ def _subview(block: Block, buffer: SSAValue, offsets: Sequence[SSAValue | int], 
     type_ = SubviewOp.infer_result_type(cast("MemRefType[Attribute]", buffer.type), offsets, sizes, ones)
     view = SubviewOp.get(buffer, offsets, sizes, ones, type_)
     view.result.name_hint = buffer.name_hint
-    block.add_op(view)
-    return view.result
-
-
-def _reshaped(block: Block, buffer: SSAValue, type_: MemRefType[Attribute]) -> SSAValue:
-    if cast("MemRefType[Attribute]", buffer.type).get_offset():
-        return reshaped(block, buffer, type_.get_shape(), None)
-    view = ReinterpretCastOp.from_dynamic(buffer, [0], list(type_.get_shape()), row_major(type_.get_shape()), type_)
     block.add_op(view)
     return view.result

@@ -169,7 +169,7 @@ def test_what_a_body_captures_is_not_written_over():
             ge.yield %b : tensor<4xf32>
           }
           func.return %y : tensor<4xf32>
-        }""") == [False, False, False]
+        }""") == [False, False]
 
 
 def test_results_that_nobody_reads_have_no_buffer():
