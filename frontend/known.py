@@ -24,10 +24,11 @@ from ..dialects.ge.core import info_of
 from ..dialects.ge.data import Array, value_of
 from ..dialects.ge.declare import REQUIRED
 from ..dialects.ge.errors import InputError, text_of
+from ..dialects.ge.interfaces import is_pure
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.shapes import RankUnknown
 from ..dialects.ge.types import UnknownType, element_of, tensor_type
-from .attributes import declared_value
+from .attributes import declared_value, to_mlir
 from .exporter import GraphExporter
 from .nodes import node_of
 from .values import FileSymbol, i64_vector, value_info
@@ -192,3 +193,25 @@ def recognised(op: OpaqueOp, symbol: FileSymbol) -> tuple[list[ConstantOp], Oper
         return reader.read(node, operands, list(node.output), no_body, lenient=True)
     except (InputError, VerifyException):
         return None
+
+
+def forgotten(op: GeOp, opset: int, symbol: FileSymbol) -> OpaqueOp:
+    """
+    An op without bodies as the opaque op that its node would be in `opset`.
+
+    raises     InputError where that opset has no such operator
+    """
+    exporter = GraphExporter(op, opset)
+    node = node_of(op, exporter.name, exporter.body, opset)
+    types = [None if r is None else r.type for r in op.results_by_slot()]
+    while types and types[-1] is None:
+        types.pop()
+    return OpaqueOp(
+        node.op_type,
+        opset,
+        [*op.by_slot()[: len(node.input)]],
+        types,
+        domain=node.domain,
+        attrs={a.name: to_mlir(a, symbol) for a in node.attribute},
+        pure=is_pure(op),
+    )

@@ -61,3 +61,21 @@ func.func @facts_stay(%x: tensor<?xf32>) -> (tensor<7xf32>, tensor<1x?xi64>) {
   %1 = ge.opaque "Pick" domain "acme" version 1 pure (%x) : (tensor<?xf32>) -> (tensor<1x?xi64>)
   func.return %0, %1 : tensor<7xf32>, tensor<1x?xi64>
 }
+
+// A branch for other sizes than these never runs: what it cannot do is nobody's mistake, and nobody looks at it again.
+// CHECK-LABEL: @a_branch_that_never_runs
+// CHECK:         ge.opaque "Squeeze" version {{[0-9]+}} pure ([[X:%.*]], {{%.*}}) : (tensor<2x3xf32>, tensor<1xi64>) -> (tensor<?xf32>) onnx "cut" ["z"]
+// CHECK:       } else {
+// CHECK-NEXT:    ge.identity [[X]] : tensor<2x3xf32> -> tensor<2x3xf32>
+func.func @a_branch_that_never_runs(%c: tensor<i1>, %x: tensor<2x3xf32>) -> tensor<*xf32> {
+  %0 = ge.identity %x : tensor<2x3xf32> -> tensor<2x?xf32>
+  %axis = ge.constant dense<1> : tensor<1xi64>
+  %1 = ge.if %c : tensor<i1> -> (tensor<*xf32>) {
+    %2 = ge.squeeze %0, %axis : tensor<2x?xf32>, tensor<1xi64> -> tensor<?xf32> onnx "cut" ["z"]
+    ge.yield %2 : tensor<?xf32>
+  } else {
+    %2 = ge.identity %0 : tensor<2x?xf32> -> tensor<2x?xf32>
+    ge.yield %2 : tensor<2x?xf32>
+  }
+  func.return %1 : tensor<*xf32>
+}

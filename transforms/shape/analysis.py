@@ -59,6 +59,8 @@ class Dims:
 
     def __init__(self, function: FuncOp) -> None:
         self._known: dict[SSAValue, Info] = {}
+        self.refused: dict[GeOp, str] = {}
+        """Ops whose operands are known to be what their constraints do not allow, and which one: they can never run."""
         self._unseen: FuncOp | None = function
 
     def _see(self) -> None:
@@ -129,8 +131,9 @@ class Dims:
         if found is None or not found.holds(op, read):
             try:
                 infos = op.inferred(self)
-            except VerifyException:
+            except VerifyException as err:
                 # What is known may contradict itself in code that never runs; types stay as they are.
+                self.refused[op] = str(err)
                 return
             types = tuple(r.type for r in op.results)
             infos = tuple(_meet(info, type_) for info, type_ in zip(infos, types, strict=False))

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from ...dialects.ge.errors import UsageError, text_of
+from ...dialects.ge.errors import InputError, UsageError, text_of
 from ...dialects.ge.types import is_tensor, shape_of, tensor_type
 from ..rewriting import functions
 from .infer_shape import infer_shapes
@@ -20,12 +20,16 @@ def bind_shapes(module: ModuleOp, shapes: Mapping[str, Sequence[int]]) -> None:
     Gives free dims of inputs their sizes, everywhere that the same symbol stands.
 
     shapes     dims by input name; -1 leaves one free
-    raises     UsageError for an input that is not there, another rank, a dim that is another number already, and two
-               sizes for one symbol
+    raises     UsageError for an input that is not there, another rank, a dim that is another number already, two sizes
+               for one symbol, and sizes that an op cannot work on
     """
     for function in functions(module):
         _bind(function, shapes)
-        infer_shapes(function)
+        try:
+            infer_shapes(function)
+        except InputError as err:
+            said = ";".join(f"{n}:{','.join('?' if d < 0 else str(d) for d in dims)}" for n, dims in shapes.items())
+            raise UsageError(f"the model cannot have the input shape {said}: {err.message}") from err
 
 
 def _bind(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:

@@ -4,8 +4,9 @@ Types as precise as the operands allow.
     %s = ge.constant dense<[2, -1]> : tensor<2xi64>
     %y = ge.reshape %x, %s : tensor<6x4xf32>, tensor<2xi64> -> tensor<?x?xf32>       ->       -> tensor<2x12xf32>
 
-A node that was opaque because the rank of what it reads was not known becomes the op that it is. Needs nothing. Leaves
-no free dim in a result that inference knows to be a number.
+A node that was opaque because the rank of what it reads was not known becomes the op that it is. One in a branch or a
+loop that can never run, since what it reads is now known to be what it does not take, becomes opaque. Needs nothing.
+Leaves no free dim in a result that inference knows to be a number.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.ge.bodies import FusionOp
 from ...dialects.ge.control import IfOp
 from ...dialects.ge.core import GeOp
+from ...dialects.ge.errors import InputError
 from ...dialects.ge.kinds import walk
 from ...dialects.ge.types import is_static, is_tensor
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions, sync_type
 from .analysis import Dims
-from .recognise import recognise_opaque
+from .recognise import make_opaque, recognise_opaque
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,11 @@ class InferShape(GePass):
 
 
 def infer_shapes(function: FuncOp) -> int:
-    """Refines the types of a function's values, and so what they are results of; returns how many changed."""
+    """
+    Refines the types of a function's values, and so what they are results of; returns how many changed.
+
+    raises     InputError where an op that is no part of a branch or a loop contradicts what it reads
+    """
     changed = _refine(function)
     while recognised := recognise_opaque(function):
         changed += recognised + _refine(function)
@@ -62,8 +68,22 @@ def _refine(function: FuncOp) -> int:
         for value in values:
             if is_tensor(value.type) and not is_static(value.type):
                 changed += _set_type(value, dims(value).type)
+    for op, reason in dims.refused.items():
+        if not _may_never_run(op):
+            raise InputError(reason)
+        if not op.regions:
+            make_opaque(op)
+            changed += 1
     sync_type(function)
     return changed
+
+
+def _may_never_run(op: Operation) -> bool:
+    """Whether `op` is in a branch, or in the body of a loop."""
+    parent = op.parent_op()
+    while isinstance(parent, FusionOp):
+        parent = parent.parent_op()
+    return not isinstance(parent, FuncOp)
 
 
 def _set_type(value: SSAValue, type_: Attribute) -> int:

@@ -1,10 +1,13 @@
-"""Nodes that were opaque, because nothing was known of what they read, as the ops that they turn out to be."""
+"""
+Nodes that were opaque, because nothing was known of what they read, as the ops that they turn out to be; and the way
+back for those that turn out to be impossible.
+"""
 
 from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -17,6 +20,7 @@ from ...dialects.ge.kinds import walk
 from ...dialects.ge.opaque import OpaqueOp
 from ...dialects.ge.types import is_tensor
 from ..base import carry_names
+from ..opset import opset_of
 
 
 def recognise_opaque(function: FuncOp) -> int:
@@ -29,11 +33,7 @@ def recognise_opaque(function: FuncOp) -> int:
         return 0
     from ...frontend.known import recognised  # brings onnx
 
-    module = find_module(function)
-    symbols = {
-        cast(StringAttr, op.properties["path"]).data: cast(StringAttr, op.properties["sym_name"]).data
-        for op in (weight_files(module) if module is not None else ())
-    }
+    symbols = _symbols(find_module(function))
     found = 0
     for op in opaque:
         made = recognised(op, symbols.__getitem__)
@@ -42,6 +42,34 @@ def recognise_opaque(function: FuncOp) -> int:
             _replace(op, [*constants, new], new)
             found += 1
     return found
+
+
+def make_opaque(op: GeOp) -> None:
+    """
+    Replaces an op by its node, whose constraints nobody checks before it runs.
+
+    raises     InputError where the model's opset has no such operator
+    """
+    from ...frontend.known import forgotten
+
+    module = find_module(op)
+    assert module is not None
+    made = forgotten(op, opset_of(module), _symbols(module).__getitem__)
+    block = op.parent_block()
+    assert block is not None
+    block.insert_op_before(made, op)
+    carry_names(op, made.results)
+    for value, old in zip(made.results, op.results, strict=True):
+        old.replace_all_uses_with(value)
+    Rewriter.erase_op(op)
+
+
+def _symbols(module: ModuleOp | None) -> dict[str, str]:
+    """The ge.weights op of each file."""
+    return {
+        cast(StringAttr, op.properties["path"]).data: cast(StringAttr, op.properties["sym_name"]).data
+        for op in (weight_files(module) if module is not None else ())
+    }
 
 
 def _may_be_known(op: OpaqueOp) -> bool:
