@@ -13,6 +13,7 @@ from pathlib import Path
 import onnx.defs
 
 from gecc.dialects.ge import ONNX_OPS
+from gecc.dialects.ort import ORT_OPS
 
 PAGE = Path(__file__).with_name("opaque.md")
 
@@ -43,6 +44,13 @@ REASONS: dict[str, str] = {
     "applies",
     "preview": "its meaning may still change",
 }
+
+FOREIGN = (
+    "What its optimisers and quantisers write is read and written back as it was, and never made by a pass. These are "
+    "ops of the dialect `ort`, each with its meaning in ops of `ge`, so that passes, planner and reference know "
+    "them; `decompose` writes them as ONNX's own operators. All others, and nodes with operands that these do not "
+    "cover (scores as a result, packed queries), are opaque."
+)
 
 OPERATORS: dict[str, tuple[str, ...]] = {
     "sequences and optionals": (
@@ -100,8 +108,10 @@ def page() -> str:
     known = sum(domain == "" for domain, _ in ONNX_OPS)
     every = sum(not domain for domain, _ in newest)
     text = HEAD.format(opset=onnx.defs.onnx_opset_version())
-    text += f"\nOf the {every} operators of the default domain, {known} are ops. Of com.microsoft's, all are opaque:\n"
-    text += "their meaning is ONNX Runtime's, and they are imported only.\n"
+    text += f"\nOf the {every} operators of the default domain, {known} are ops.\n"
+    text += f"\n## ONNX Runtime's own\n\n{_wrapped(FOREIGN)}\n\n"
+    text += _wrapped(", ".join(sorted(f"`{domain}::{name}`" if domain else f"`{name}`" for domain, name in ORT_OPS)))
+    text += "\n"
     for reason, names in rows.items():
         title = f"{reason[0].upper()}{reason[1:]}"
         text += f"\n## {title}\n\n{_wrapped(f'{REASONS[reason]}.')}\n\n{_wrapped(', '.join(names))}\n"

@@ -91,7 +91,7 @@ SIMPLIFY = Phase(
     rounds=4,
 )
 PHASES = (
-    Phase("open", ("fold-initializer-inputs", "inline-fusion")),
+    Phase("open", ("fold-initializer-inputs", "inline-fusion", "decompose")),
     SIMPLIFY,
     Phase("tune", ("auto-tune",)),
     Phase("precision", ("precision",)),

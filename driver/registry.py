@@ -196,7 +196,7 @@ def default_registry(warn: Callable[[str], None]) -> Registry:
     return Registry(
         get_all_passes(),
         find_plugins(warn),
-        dialects={**get_all_dialects(), "ge": _ge},
+        dialects={**get_all_dialects(), "ge": _ge, "ort": _ort},
         hidden={"test-crash": _test_crash},
         xdsl=xdsl_passes(),
         warn=warn,
@@ -216,6 +216,12 @@ def _ge() -> Dialect:
     from ..dialects.ge import Ge
 
     return Ge
+
+
+def _ort() -> Dialect:
+    from ..dialects.ort import Ort
+
+    return Ort
 
 
 def _test_crash() -> type[ModulePass]:

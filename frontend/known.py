@@ -33,6 +33,8 @@ from .exporter import GraphExporter
 from .nodes import node_of
 from .values import FileSymbol, i64_vector, value_info
 
+MICROSOFT = "com.microsoft"
+
 
 class KnownNodes:
     """
@@ -65,10 +67,11 @@ class KnownNodes:
         raises     InputError or VerifyException where the node is wrong
         """
         domain = "" if node.domain == "ai.onnx" else node.domain
-        cls = ONNX_OPS.get((domain, node.op_type))
-        version = self.version(node.op_type, domain)
-        if cls is None or not version:
+        cls = op_named(node.op_type, domain, self.opsets.get(domain, 0))
+        version = 0 if cls is None else self.version(node.op_type, domain)
+        if cls is None or not (version or not cls.onnx.has_schema):
             return None
+        version = version or cls.onnx.since
         if any(v is not None and not isinstance(v.type, TensorType) for v in operands):
             return None
         if any(isinstance(cast(Any, v.type).element_type, UnknownType) for v in operands if v is not None):
@@ -133,6 +136,8 @@ class KnownNodes:
     def onnx_accepts(self, node: NodeProto, domain: str, operands: Sequence[SSAValue | None]) -> bool:
         """Whether ONNX's own check of types and shapes takes a node that our constraints refuse."""
         schema = schema_of(node.op_type, domain, self.opsets[domain])
+        if schema is None:
+            return True  # nobody but its runtime knows what it takes
         types = {n: value_info(n, v.type).type for n, v in zip(node.input, operands, strict=False) if v is not None}
         imports = [onnx.helper.make_opsetid(d, v) for d, v in self.opsets.items()]
         try:
@@ -145,6 +150,15 @@ class KnownNodes:
         """Since which version of its domain the operator has been what it is in this model; 0 if it is unknown."""
         schema = schema_of(op_type, domain, self.opsets.get(domain, 0))
         return schema.since_version if schema is not None else 0
+
+
+def op_named(op_type: str, domain: str, version: int) -> type[GeOp] | None:
+    """The op that stands for an operator, in a version of its domain's operator set."""
+    if domain not in ("", MICROSOFT) or (not domain and schema_of(op_type, domain, version) is not None):
+        return ONNX_OPS.get((domain, op_type))
+    from ..dialects.ort import ORT_OPS  # only models that ONNX Runtime wrote have any
+
+    return ORT_OPS.get((domain, op_type))
 
 
 @cache
@@ -174,17 +188,15 @@ def recognised(op: OpaqueOp, symbol: FileSymbol) -> tuple[list[ConstantOp], Oper
     What an opaque op turns out to be, now that the types of its operands are known: its constants, and the op of the
     dialect; None where it stays opaque.
     """
-    if op.bodies or op.domain is not None or (op.op_type.data, "") == ("Constant", ""):
+    domain, version = text_of(op.domain) or "", op.version.value.data
+    if op.bodies or op_named(op.op_type.data, domain, version) is None:
         return None
-    if ("", op.op_type.data) not in ONNX_OPS:
-        return None
-    version = op.version.value.data
     exporter = GraphExporter(op, version)
     node = node_of(op, exporter.name, exporter.body, version)
     operands = op.by_slot()
     while operands and operands[-1] is None:
         operands.pop()
-    reader = KnownNodes({"": version}, symbol)
+    reader = KnownNodes({domain: version}, symbol)
 
     def no_body(graph: GraphProto) -> Region:
         raise InputError(f"graph {graph.name} of {text_of(op.op_type)}")

@@ -12,7 +12,7 @@ import onnx
 import onnx.defs
 import onnx.helper
 from onnx import AttributeProto, GraphProto, NodeProto
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from ..dialects.ge.attributes import WeightAttr
@@ -23,6 +23,7 @@ from ..dialects.ge.core import GeOp
 from ..dialects.ge.data import find_module, weights_path
 from ..dialects.ge.errors import InputError, node_name, text_of
 from ..dialects.ge.opaque import OpaqueOp
+from ..dialects.ge.types import element_of
 from .attributes import from_mlir, proto_of
 
 DEFAULT_OPSET = 21
@@ -69,7 +70,7 @@ def node_of(
 def check_opset(op: GeOp, opset: int) -> None:
     """Refuses an op that ONNX's `opset` does not have, or has with another meaning."""
     name = op.onnx
-    if name.domain:
+    if not name.has_schema:
         return
     since = since_version(name.type, opset)
     if since < name.since and (not since or op.to_older(since) is None):
@@ -90,6 +91,28 @@ def since_version(op_type: str, opset: int, domain: str = "") -> int:
 def attribute_names(op_type: str, opset: int, domain: str = "") -> frozenset[str]:
     """The attributes that the operator has in `opset`."""
     return frozenset(onnx.defs.get_schema(op_type, opset, domain).attributes)
+
+
+def is_writable(op: GeOp, opset: int) -> bool:
+    """Whether ONNX's `opset` has the operator, and with the element types that `op` has."""
+    try:
+        check_opset(op, opset)
+    except InputError:
+        return False
+    if not op.onnx.has_schema:
+        return False
+    schema = onnx.defs.get_schema(op.onnx.type, opset)
+    for formal, values in ((schema.inputs, op.by_slot()), (schema.outputs, op.results_by_slot())):
+        for parameter, value in zip(formal, values, strict=False):
+            if value is not None and parameter.types and onnx_type(value.type) not in parameter.types:
+                return False
+    return True
+
+
+def onnx_type(type_: Attribute) -> str:
+    """How ONNX's schemas write the type of a tensor."""
+    element = cast("TensorType[Attribute]", type_).element_type
+    return f"tensor({onnx.TensorProto.DataType.Name(cast(Any, element_of(element).onnx)).lower()})"
 
 
 @cache
@@ -123,7 +146,7 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
     node.output.extend("" if r is None else name_of(r) for r in results)
     resolve = resolver(op)
     since = since_version(op.onnx.type, opset, op.onnx.domain)
-    plain = op.attrs() if since >= op.onnx.since or op.onnx.domain else op.to_older(since) or {}
+    plain = op.attrs() if since >= op.onnx.since or not op.onnx.has_schema else op.to_older(since) or {}
     for name, value in plain.items():
         if name in unsaid:
             continue
@@ -131,10 +154,7 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
             attrs.append(onnx.helper.make_attribute(name, value))
         elif not op.decls[name].ours:
             attrs.append(proto_of(name, op.decls[name].codec.kind, value, resolve))
-    if op.onnx.domain:  # the operator is what the op's declaration says: ONNX has no schema of it
-        known = frozenset(op.decls)
-    else:
-        known = attribute_names(op.onnx.type, opset)
+    known = attribute_names(op.onnx.type, opset) if op.onnx.has_schema else frozenset((*op.decls, *op.onnx.implied))
     attrs.extend(onnx.helper.make_attribute(name, value) for name, value in op.implied().items() if name in known)
     for attr in attrs:
         if attr.name not in known:

@@ -9,14 +9,15 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto
 from onnx.defs import onnx_opset_version
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects.ge.composed import expanded
 from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.errors import InputError, node_name
-from ..dialects.ge.interfaces import Elementwise
+from ..dialects.ge.interfaces import Composed, Elementwise
 from ..dialects.ge.opaque import OpaqueOp
-from ..dialects.ge.types import element_of, is_element
+from ..dialects.ge.types import element_of, is_element, tensor_type
 from ..frontend.exporter import GraphExporter, resolved
 from ..frontend.nodes import node_of
 from .meanings import MEANINGS
@@ -42,10 +43,26 @@ def evaluate(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, An
             found = meaning(op, operands)
             if found is not None:
                 return [_typed(x, r) for x, r in zip(found, op.results, strict=True)]
-        if isinstance(op, GeOp) and isinstance(op, Elementwise) and op.onnx.domain:
+        if isinstance(op, GeOp) and not op.onnx.has_schema:
             # No operator of ONNX: what the op says of itself is its meaning.
-            return [_typed(op.scalar(np, *operands), op.results[0])]
+            if isinstance(op, Elementwise):
+                return [_typed(op.scalar(np, *operands), op.results[0])]
+            if isinstance(op, Composed):
+                return _composed(op, operands)
         return _as_onnx(op, operands, captured or {})
+
+
+def _composed(op: GeOp, operands: Sequence[Any]) -> list[Any]:
+    given = iter(operands)
+    arrays = [None if v is None else next(given) for v in op.by_slot()]
+    types = [tensor_type(element_of(x.dtype).type, x.shape) for x in arrays if x is not None]
+    block = Block(arg_types=types)
+    values = iter(block.args)
+    ops, results = expanded(op, [None if x is None else next(values) for x in arrays])
+    env: dict[SSAValue, Any] = dict(zip(block.args, operands, strict=True))
+    for inner in ops:
+        env.update(zip(inner.results, evaluate(inner, [env[v] for v in inner.operands]), strict=True))
+    return [_typed(env[value], result) for value, result in zip(results, op.results, strict=True)]
 
 
 def _as_onnx(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, Any]) -> list[Any]:

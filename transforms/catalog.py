@@ -51,6 +51,7 @@ _PASSES = {
     "activation-fusion": "simplify.activation_fusion:ActivationFusion",
     "common-subexpression-elimination": "simplify.common_subexpression_elimination:CommonSubexpressionElimination",
     "prune": "simplify.prune:Prune",
+    "decompose": "simplify.decompose:Decompose",
     "precision": "precision.precision:Precision",
     "op-fusion": "fusion.op_fusion:OpFusion",
     "inline-fusion": "fusion.inline_fusion:InlineFusion",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Operation
 
-from .core import PureOp, ge_op
+from .core import PureOp, ge_op, shared_attributes
 from .declare import OnnxName, Tensor, integer, operand, opt_operand, real, result
 from .dims import Dim
 from .errors import fail
@@ -49,9 +49,13 @@ class MatrixProduct(PureOp, Tiles, Contraction):
     def loops(self) -> tuple[str, ...]:
         return ("parallel",) * len(shape_of(self.results[0].type)) + ("reduction",)
 
+    def factors(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The shapes of a and b as they are multiplied."""
+        return shape_of(self.a.type), shape_of(self.b.type)
+
     def factor_tiles(self, tile: Box) -> tuple[Box, Box]:
-        """The boxes of a and b."""
-        a, b = shape_of(self.a.type), shape_of(self.b.type)
+        """The boxes of a and b as they are multiplied."""
+        a, b = self.factors()
         matrix = int(len(a) > 1) + int(len(b) > 1)
         batch = tile[: len(tile) - matrix]
         rows, columns = tile[len(batch) :][: len(a) > 1], tile[len(tile) :] if len(b) == 1 else tile[-1:]
@@ -63,7 +67,7 @@ class MatrixProduct(PureOp, Tiles, Contraction):
         return on_operands(self, operands)
 
     def flops(self) -> int:
-        return 2 * math.prod(shape_of(self.results[0].type)) * shape_of(self.a.type)[-1]
+        return 2 * math.prod(shape_of(self.results[0].type)) * self.factors()[0][-1]
 
 
 @ge_op
@@ -96,24 +100,18 @@ class MatMulOp(MatrixProduct):
         return list(self.factor_tiles(tile))
 
 
-@ge_op
-class GemmOp(PureOp, Tiles, Contraction):
+@shared_attributes
+class GeneralProduct(PureOp, Tiles, Contraction):
     """
-    y = alpha * a' b' + beta * c, where a' is the transpose of a with transA and b' of b with transB; c broadcasts to
-    the product's shape.
+    Shared by y = alpha * a' b' + beta * c, where a' is the transpose of a with transA and b' of b with transB; c
+    broadcasts to the product's shape.
 
     C1  a and b are matrices
     C2  columns of a' = rows of b'
     C3  c broadcasts to the product's shape
     C4  a, b and c have one element type
-
-        %y = ge.gemm %a, %b, %c transB 1 : tensor<?x256xf32>, tensor<10x256xf32>, tensor<10xf32> -> tensor<?x10xf32>
-
-    Source: ONNX Gemm-13.
     """
 
-    name = "ge.gemm"
-    onnx = OnnxName("Gemm", since=7)
     a = operand()
     b = operand()
     c = opt_operand()
@@ -158,3 +156,20 @@ class GemmOp(PureOp, Tiles, Contraction):
     def flops(self) -> int:
         inner = shape_of(self.a.type)[0 if self.transA else 1]
         return math.prod(shape_of(self.y.type)) * (2 * inner + (self.c is not None))
+
+
+@ge_op
+class GemmOp(GeneralProduct):
+    """
+    y = alpha * a' b' + beta * c, where a' is the transpose of a with transA and b' of b with transB; c broadcasts to
+    the product's shape.
+
+    C1 to C4  as for every general product
+
+        %y = ge.gemm %a, %b, %c transB 1 : tensor<?x256xf32>, tensor<10x256xf32>, tensor<10xf32> -> tensor<?x10xf32>
+
+    Source: ONNX Gemm-13.
+    """
+
+    name = "ge.gemm"
+    onnx = OnnxName("Gemm", since=7)

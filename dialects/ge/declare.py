@@ -57,6 +57,7 @@ class OnnxName:
                    means with them it meant without
     implied        attributes that the operands say too: not kept, written back from `GeOp.implied`
     domain         operator domain
+    foreign        whether the onnx package has no schema of it: the op's declaration is all that is known
     """
 
     type: str
@@ -65,6 +66,12 @@ class OnnxName:
     unsaid_before: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
     implied: tuple[str, ...] = ()
     domain: str = ""
+    foreign: bool = False
+
+    @property
+    def has_schema(self) -> bool:
+        """Whether the onnx package's schema says what a node of the operator may have."""
+        return not self.domain and not self.foreign
 
 
 # Each returns what irdl_op_definition expects, typed as what the accessor gives.

@@ -7,6 +7,7 @@ plugin that answers is fused, planned and run like ours.
                         Parts (results are boxes of an operand), Joins (operands are boxes of the result)
     tiles               Tiles: loops, operand_tiles, on_tile
     effects             is_pure, from the op's traits
+    meaning             Composed: the op in terms of other ops
 
 A `Box` is one tile of a value: an (offset, size) for each axis of the value's own type. Offsets and sizes are numbers;
 a tile at the border is another op than one inside (its pads differ), so border tiles are asked for on their own.
@@ -17,7 +18,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -25,6 +26,9 @@ from xdsl.traits import is_side_effect_free
 from .core import GeOp
 from .kinds import Kind
 from .types import is_element, is_shaped, is_static, nbytes, shape_of
+
+if TYPE_CHECKING:
+    from .composed import Maker
 
 Box: TypeAlias = "tuple[tuple[int, int], ...]"
 
@@ -142,6 +146,20 @@ class Elementwise(Tiles, Work, Overwrites):
     def overwrites(self) -> tuple[int, ...]:
         assert isinstance(self, Operation)
         return tuple(k for k, v in enumerate(self.operands) if v.type == self.results[0].type)
+
+
+class Composed(abc.ABC):
+    """
+    An op that is a short way to write others. What they compute is its meaning: the reference runs them, `decompose`
+    puts them in its place where a model cannot be written with the op itself, a backend without a kernel does too.
+    """
+
+    @abc.abstractmethod
+    def expansion(self, make: Maker, *operands: Any) -> Sequence[SSAValue] | SSAValue:
+        """
+        The results, in terms of `operands` (by slot, None for an absent one), made with `make`; of optional results
+        those that are there.
+        """
 
 
 class Reduction(Work):

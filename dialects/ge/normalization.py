@@ -10,14 +10,16 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
+from .arithmetic import AddOp, MulOp
+from .composed import Maker, deviated, element, normalised
 from .core import PureOp, ge_op
 from .declare import OnnxName, integer, ints, operand, opt_operand, opt_result, real, result, without_hints
 from .dims import Dim
 from .errors import fail
 from .info import Info, axes_of, axis_of, same_dim, same_element
-from .interfaces import Box, Overwrites, Tiles, Work, broadcast_box, on_operands
+from .interfaces import Box, Composed, Overwrites, Tiles, Work, broadcast_box, on_operands
 from .types import element_of, shape_of
 
 
@@ -223,7 +225,7 @@ def _check_broadcasts(op: PureOp, what: str, info: Info | None, x: Info, code: s
 
 
 @ge_op
-class LayerNormalizationOp(Normalization):
+class LayerNormalizationOp(Normalization, Composed):
     """
     y = (x - mean) * inv_std_dev * scale + b, with mean and inv_std_dev = 1 / sqrt(variance + epsilon) over `axis` and
     all axes after it, computed in the element type with ONNX's number stash_type; scale and b broadcast to x.
@@ -260,15 +262,24 @@ class LayerNormalizationOp(Normalization):
         _check_broadcasts(self, "b", b, x, "C3")
         same_element(self, "C4", x, scale, b)
         statistics = Info(element_of(self.stash_type).type, (*x.dims[:axis], *[1] * (x.rank - axis)))
-        return [x.like(x.dims), statistics, statistics][: len(self.results)]
+        given = zip([x.like(x.dims), statistics, statistics], self.results_by_slot(), strict=False)
+        return [info for info, value in given if value is not None]
 
     def covered(self) -> Sequence[int]:
         rank = len(shape_of(self.x.type))
         return range(self.axis % rank, rank)
 
+    def expansion(self, make: Maker, *operands: Any) -> list[SSAValue]:
+        x, scale, b = operands
+        stash = element_of(self.stash_type).type
+        y, *statistics = normalised(make, x, self.axis, self.epsilon, stash)
+        y = make(MulOp, y, scale)
+        found = zip([y if b is None else make(AddOp, y, b), *statistics], self.results_by_slot(), strict=False)
+        return [new for new, value in found if value is not None]
+
 
 @ge_op
-class RMSNormalizationOp(Normalization):
+class RMSNormalizationOp(Normalization, Composed):
     """
     y = x / sqrt(mean of x * x + epsilon) * scale, the mean over `axis` and all axes after it, computed in the element
     type with ONNX's number stash_type; scale broadcasts to x. The result has scale's element type.
@@ -300,6 +311,11 @@ class RMSNormalizationOp(Normalization):
     def covered(self) -> Sequence[int]:
         rank = len(shape_of(self.x.type))
         return range(self.axis % rank, rank)
+
+    def expansion(self, make: Maker, *operands: Any) -> SSAValue:
+        x, scale = operands
+        y, _ = deviated(make, x, self.axis, self.epsilon, element_of(self.stash_type).type)
+        return make(MulOp, make.cast(y, element(scale)), scale)
 
 
 @ge_op

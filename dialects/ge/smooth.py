@@ -6,11 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from xdsl.ir import SSAValue
+
+from .arithmetic import AddOp, MulOp
+from .composed import Maker
 from .core import ge_op
 from .declare import OnnxName, real, text, without_hints
 from .elementwise import FloatUnary, erf
 from .errors import fail
 from .info import Info
+from .interfaces import Composed
+from .math import ErfOp
+from .trigonometry import TanhOp
 
 
 @ge_op
@@ -175,7 +182,7 @@ class MishOp(FloatUnary):
 
 
 @ge_op
-class GeluOp(FloatUnary):
+class GeluOp(FloatUnary, Composed):
     """
     x / 2 * (1 + erf(x / sqrt(2))); with approximate "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
 
@@ -202,6 +209,16 @@ class GeluOp(FloatUnary):
             cube = x[0] * x[0] * x[0]
             return 0.5 * x[0] * (1 + m.tanh(math.sqrt(2 / math.pi) * (x[0] + 0.044715 * cube)))
         return 0.5 * x[0] * (1 + erf(m, x[0] * math.sqrt(0.5)))
+
+    def expansion(self, make: Maker, *operands: Any) -> SSAValue:
+        [x] = operands
+        if self.approximate == "tanh":
+            cube = make(MulOp, make(MulOp, x, x), x)
+            inner = make(AddOp, x, make(MulOp, cube, make.number(0.044715, x)))
+            bent = make(TanhOp, make(MulOp, inner, make.number(math.sqrt(2 / math.pi), x)))
+        else:
+            bent = make(ErfOp, make(MulOp, x, make.number(math.sqrt(0.5), x)))
+        return make(MulOp, make(MulOp, x, make.number(0.5, x)), make(AddOp, bent, make.number(1, x)))
 
 
 @ge_op

@@ -25,6 +25,7 @@ from gecc.dialects.ge.constants import ConstantOp
 from gecc.dialects.ge.data import INLINE, value_of
 from gecc.dialects.ge.interfaces import Box, Elementwise, Tiles, box_shape
 from gecc.dialects.ge.types import element_of, shape_of, tensor_type
+from gecc.dialects.ort import Ort
 from gecc.driver.plugins import find_plugins
 from gecc.reference import evaluate
 
@@ -37,7 +38,7 @@ EXAMPLES = 30
 
 
 def tiling_ops() -> set[str]:
-    dialects = [Ge, *(load() for plugin in find_plugins(pytest.fail) for load in plugin.dialects.values())]
+    dialects = [Ge, Ort, *(load() for plugin in find_plugins(pytest.fail) for load in plugin.dialects.values())]
     return {op.name for dialect in dialects for op in dialect.operations if issubclass(op, Tiles)}
 
 
@@ -85,7 +86,7 @@ def check(op: Operation, arrays: list[np.ndarray], rng: np.random.Generator) -> 
 
 
 def compute(op: Operation, arrays: Sequence[np.ndarray]) -> list[Any]:
-    if isinstance(op, Elementwise) and not op.name.startswith("ge."):
+    if isinstance(op, Elementwise) and not op.name.startswith(("ge.", "ort.")):
         # An operator that the onnx package does not know: its meaning is its function.
         with np.errstate(all="ignore"):
             return [np.asarray(op.scalar(np, *arrays), dtype=arrays[0].dtype)]

@@ -32,7 +32,7 @@ def allowed(op: GeOp, opset: int, element: str) -> Allowed:
     Where `op` may have elements of the ONNX type `element` ("float16") in an opset. An op that is none of ONNX's says
     so itself: one that is elementwise or moves elements has any.
     """
-    if not op.onnx.type or op.onnx.domain:
+    if not op.onnx.type or not op.onnx.has_schema:
         return EVERYTHING if isinstance(op, Elementwise | Movement | View) else NOTHING
     return _of(op.onnx.type, opset, element)
 

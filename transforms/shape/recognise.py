@@ -15,6 +15,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.ge import ONNX_OPS
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.data import find_module, weight_files
+from ...dialects.ge.errors import text_of
 from ...dialects.ge.info import info_of_type
 from ...dialects.ge.kinds import walk
 from ...dialects.ge.opaque import OpaqueOp
@@ -73,7 +74,8 @@ def _symbols(module: ModuleOp | None) -> dict[str, str]:
 
 
 def _may_be_known(op: OpaqueOp) -> bool:
-    return op.domain is None and ("", op.op_type.data) in ONNX_OPS and not op.bodies
+    domain = text_of(op.domain) or ""
+    return not op.bodies and (domain == "com.microsoft" or (domain, op.op_type.data) in ONNX_OPS)
 
 
 def _replace(op: OpaqueOp, ops: list[Operation], new: Operation) -> None:

@@ -18,6 +18,7 @@ from gecc.dialects.ge.info import Info
 from gecc.dialects.ge.interfaces import Box
 from gecc.dialects.ge.text import module_text, parse_module
 from gecc.dialects.ge.types import element_of, shape_of, tensor_type
+from gecc.dialects.ort import Ort
 from gecc.reference import evaluate
 
 N, M = symbol("N"), symbol("M")
@@ -25,7 +26,7 @@ N, M = symbol("N"), symbol("M")
 
 def context() -> Context:
     found = Context()
-    for dialect in (Builtin, Test, Ge):
+    for dialect in (Builtin, Test, Ge, Ort):
         found.load_dialect(dialect)
     return found
 
