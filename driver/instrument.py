@@ -110,13 +110,24 @@ class Dumps(Watcher):
 
 
 class Progress(Watcher):
-    """Calls `show` with the name of each pass as it starts."""
+    """
+    Calls `show` with a bar while a pass says how far it is.
 
-    def __init__(self, show: Callable[[str], None]) -> None:
-        self._show = show
+    names   and with the name of each pass as it starts
+    """
+
+    WIDTH = 24
+
+    def __init__(self, show: Callable[[str], None], names: bool = True) -> None:
+        self._show, self._names = show, names
 
     def before(self, one: ModulePass, module: ModuleOp) -> None:
-        self._show(one.name)
+        if self._names:
+            self._show(one.name)
+
+    def during(self, one: ModulePass, share: float, text: str) -> None:
+        done = round(share * self.WIDTH)
+        self._show(f"{one.name} {'━' * done}{'╌' * (self.WIDTH - done)} {share:4.0%}  {text}")
 
 
 def node_count(module: ModuleOp) -> int:

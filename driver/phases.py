@@ -93,7 +93,6 @@ SIMPLIFY = Phase(
 PHASES = (
     Phase("open", ("fold-initializer-inputs", "inline-fusion", "decompose")),
     SIMPLIFY,
-    Phase("tune", ("auto-tune",)),
     Phase("precision", ("precision",)),
     Phase("fuse", ("op-fusion",)),
     Phase("tile", ("l2-fusion",)),

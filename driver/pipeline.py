@@ -45,6 +45,9 @@ class Watcher:
 
     def before(self, one: ModulePass, module: ModuleOp) -> None: ...
 
+    def during(self, one: ModulePass, share: float, text: str) -> None:
+        """A pass that takes long says what share of it is done, 0 .. 1, and what came of it so far."""
+
     def after(self, one: ModulePass, module: ModuleOp, report: Report, seconds: float) -> None: ...
 
 
@@ -64,12 +67,16 @@ def run(
     """
     ran: list[ModulePass] = []
 
+    def tell(one: ModulePass, share: float, text: str) -> None:
+        for watcher in watchers:
+            watcher.during(one, share, text)
+
     def run_one(one: ModulePass) -> Report:
         for watcher in watchers:
             watcher.before(one, module)
         # Ours say whether they changed anything; of others the module tells.
         before = None if isinstance(one, GePass) else _state(module)
-        report, start = Report(), time.perf_counter()
+        report, start = Report(tell=lambda share, text: tell(one, share, text)), time.perf_counter()
         with _crashes(one, ran), collecting(report), _names_carried(one):
             one.apply(context, module)
         seconds = time.perf_counter() - start

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .registry import Registry
 
 FOLD, FUSE, TILE, REUSE = "constant-folding", "op-fusion", "l2-fusion", "memory-reuse"
-PRECISION, TUNE = "precision", "auto-tune"
+PRECISION = "precision"
 RESULT_FILE = "fusion_result.json"
 
 VARIABLES = {
@@ -347,10 +347,22 @@ def _precision(found: _Collector, given: Mapping[str, str]) -> None:
 
 
 def _tuning(found: _Collector, given: Mapping[str, str]) -> None:
+    """`--auto_tune_mode` looks for better L2 groups and writes `--tuning`; without it that file is applied."""
     if "auto_tune_mode" in given:
         said_by = _flag("auto_tune_mode", given)
-        found.option(TUNE, "mode", _one_of("--auto_tune_mode", given["auto_tune_mode"], TUNE_MODES), said_by)
-        found.switch(TUNE, Place.LINE, True, said_by)
+        mode = _one_of("--auto_tune_mode", given["auto_tune_mode"], TUNE_MODES)
+        found.option(TILE, "tune", mode, said_by)
+        if "output" in given:
+            stem = re.sub(r"\.(onnx|mlir|gex)$", "", given["output"])
+            found.option(TILE, "tuning", f"{stem}.tuning.json", said_by)
+    elif "tuning" in given:
+        _l2_switch(found, Place.LINE_FILE, True, _flag("tuning", given), meant=True)
+    for name in ("tuning", "tune_seconds", "tune_trials", "tune_seed"):
+        if name not in given:
+            continue
+        if name != "tuning" and "auto_tune_mode" not in given:
+            raise UsageError(f"{_flag(name, given)} is about tuning: add --auto_tune_mode=GA")
+        found.option(TILE, name, given[name], _flag(name, given))
 
 
 def _one_of(what: str, text: str, allowed: Iterable[str]) -> str:

@@ -9,12 +9,11 @@ stderr, progress to a terminal only.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +55,11 @@ FLAGS = {
     "precision_report": "a .csv to write: each layer's error against the model as it was, by the reference",
     "precision_keep": "auto,atol=1e-2,rtol=1e-2,trials=16,file=keep.ini: keeps as many of the worst as that takes",
     "precision_inputs": "FILE.npz, the inputs by name that these two try",
-    "auto_tune_mode": "GA or RL",
+    "auto_tune_mode": "GA: looks for better L2 groups, by a genetic search (RL is still to come)",
+    "tuning": "the file that tuning writes (m.tuning.json for --output=m); without --auto_tune_mode it is applied",
+    "tune_seconds": "how long; 60 where neither this nor --tune_trials is given",
+    "tune_trials": "how many plans, over all runs that go on from the same file",
+    "tune_seed": "of the search; 0",
 }
 SWITCHES = {"list_passes": "the passes, a line each", "help": "this text", "version": "the version"}
 ALIASES = {"O": "oo_level", "h": "help"}
@@ -159,6 +162,7 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
     from ..transforms.memory.free_dims import refuse_free_dims
     from ..transforms.rewriting import functions
     from .precision import study_of
+    from .status import status
     from .summary import Summary
 
     target = output_path(given["output"])
@@ -183,7 +187,7 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
             bind_shapes(module, shapes)
         return module
 
-    with _progress() as show:
+    with status() as show:
         start = time.perf_counter()
         show("reading")
         module = read()
@@ -216,18 +220,6 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
         seconds = time.perf_counter() - start
     for text in summary.lines(ledger, registry, seconds):
         print(text, file=sys.stderr)
-
-
-@contextlib.contextmanager
-def _progress() -> Generator[Callable[[str], None]]:
-    """A function that shows what is being done: on a terminal a spinner, in a pipe nothing."""
-    if not sys.stderr.isatty():
-        yield lambda what: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading") as status:
-        yield status.update
 
 
 def _pass_lines(registry: Registry) -> Iterator[str]:

@@ -143,7 +143,8 @@ def _process(source: Source, line: Line, registry: Registry, pipeline: Pipeline,
 
 
 def _run(line: Line, context: Context, module: ModuleOp, pipeline: Pipeline, read: functools.partial[ModuleOp]) -> None:
-    from ..driver.instrument import Dumps, Ledger, Record, run_or_tell
+    from ..driver.instrument import Dumps, Ledger, Progress, Record, run_or_tell
+    from .status import status
 
     ledger, record = Ledger(), Record()
     watchers: list[Watcher] = [ledger, record]
@@ -152,15 +153,17 @@ def _run(line: Line, context: Context, module: ModuleOp, pipeline: Pipeline, rea
         watchers.append(Dumps(Path(folder) if folder else None))
     reproducer = Path(line.flags["--crash-reproducer"]) if "--crash-reproducer" in line.flags else None
     try:
-        run_or_tell(
-            context,
-            module,
-            pipeline,
-            read,
-            watchers,
-            verify_each="--verify-each" in line.flags,
-            reproducer=reproducer,
-        )
+        with status() as show:
+            watchers.append(Progress(show, names=False))
+            run_or_tell(
+                context,
+                module,
+                pipeline,
+                read,
+                watchers,
+                verify_each="--verify-each" in line.flags,
+                reproducer=reproducer,
+            )
         if "--verify-numerics" in line.flags:
             from ..driver.numerics import verify_numerics
 

@@ -1,14 +1,14 @@
 """
-What a pass has to say about its run: counts, and remarks on what nearly happened.
+What a pass has to say about its run: counts, remarks on what nearly happened, and how far a long one is.
 
-Both go to the `Report` that the driver installs for each pass; where none is installed they do nothing.
+All go to the `Report` that the driver installs for each pass; where none is installed they do nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -24,11 +24,14 @@ class Report:
 
     A pass of ours that changed nothing counts nothing, and one that counts nothing, or whose changes are not counted,
     says so with `changed`: rounds end, and figures of the module are kept, by that alone.
+
+    tell    hears while it runs what share is done, 0 .. 1, and what came of it so far
     """
 
     counts: Counter[str] = field(default_factory=Counter[str])
     remarks: dict[str, None] = field(default_factory=dict[str, None])
     changed: bool = False
+    tell: Callable[[float, str], None] | None = None
 
 
 _current: ContextVar[Report | None] = ContextVar("report", default=None)
@@ -64,3 +67,10 @@ def missed(op: Operation, reason: str) -> None:
     if report is not None:
         name = node_name(op)
         report.remarks[f'node "{name}": {op.name} {reason}' if name else f"{op.name} {reason}"] = None
+
+
+def progress(share: float, text: str) -> None:
+    """How far a pass is that takes long."""
+    report = _current.get()
+    if report is not None and report.tell is not None:
+        report.tell(share, text)

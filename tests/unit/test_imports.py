@@ -59,7 +59,7 @@ def complaints(path: Path, text: str) -> list[str]:
 def dependencies() -> set[str]:
     project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    declared = project["dependencies"] + extras["ort"] + extras["report"]
+    declared = project["dependencies"] + extras["ort"] + extras["report"] + extras["tune"]
     return {re.split(r"[<>=\[ ]", requirement)[0] for requirement in declared}
 
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
@@ -29,7 +30,18 @@ from ...dialects.ge.bodies import FusionOp
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import UsageError, text_of
 from ...dialects.ge.types import shape_of
-from ...planning import Group, GroupTraffic, Model, Plan, SearchOptions, keep_judged, replay, search, single_plan
+from ...planning import (
+    Group,
+    GroupTraffic,
+    Model,
+    Plan,
+    SearchOptions,
+    groups_of,
+    keep_judged,
+    replay,
+    search,
+    single_plan,
+)
 from ...targets import MIB, Target
 from ...targets import get as get_target
 from ..base import GePass
@@ -38,6 +50,7 @@ from ..fusion.names import resolve
 from ..report import count, missed
 from ..rewriting import functions
 from .piece import Described, describe
+from .tune import Applied, Planner, Task, Tuner, Untuned
 
 _FIGURES = {
     "model_before": "bytes from and to memory without groups, by the model",
@@ -59,6 +72,10 @@ class L2Fusion(GePass):
     l2_occupancy      largest working set of a tile, as a share of L2, 0 .. 1
     blacklist         operators, by ONNX's or GE's name, that are in no group; several with commas
     page              bytes of a line of the judge's cache
+    tune              "GA": looks for a better plan by trial (tune.py)
+    tune_seconds      budget of this run; 60 where neither is given
+    tune_trials       budget of all runs on one journal; with it alone the result follows from tune_seed
+    tuning            file that tuning writes, and its journal beside it; without `tune` the file is applied
     """
 
     name = "l2-fusion"
@@ -73,6 +90,11 @@ class L2Fusion(GePass):
     l2_occupancy: float = 0.8
     blacklist: str = ""
     page: int = 4096
+    tune: Literal["GA"] | None = None
+    tune_seconds: float | None = None
+    tune_trials: int | None = None
+    tune_seed: int = 0
+    tuning: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = self._machine()
@@ -84,6 +106,7 @@ class L2Fusion(GePass):
             barred = {resolve(name.strip()) for name in self.blacklist.split(",") if name.strip()}
         except ValueError as err:
             raise UsageError(f"l2-fusion: blacklist: {err}") from None
+        planner = self._planner()
         for function in functions(op):
             if any(isinstance(o, FusionOp) and o.tiling is not None for o in function.body.block.ops):
                 continue  # it has its groups
@@ -91,7 +114,20 @@ class L2Fusion(GePass):
             if described is None:
                 missed(function, "has no groups: it is not static, or has no batch to cut")
                 continue
-            self._function(function, described, machine, options, barred)
+            self._function(function, described, machine, options, barred, planner)
+        planner.end()
+
+    def _planner(self) -> Planner:
+        if self.tune_seconds is not None and self.tune_seconds <= 0:
+            raise UsageError(f"l2-fusion: tune-seconds must be greater than 0, got {self.tune_seconds}")
+        if self.tune_trials is not None and self.tune_trials < 1:
+            raise UsageError(f"l2-fusion: tune-trials must be at least 1, got {self.tune_trials}")
+        if self.tune is not None:
+            path = None if self.tuning is None else Path(self.tuning)
+            return Tuner(self.tune_seconds, self.tune_trials, self.tune_seed, path)
+        if self.tune_seconds is not None or self.tune_trials is not None:
+            raise UsageError("l2-fusion: a budget for tuning, but no tune=GA")
+        return Untuned() if self.tuning is None else Applied(Path(self.tuning))
 
     def _machine(self) -> Target:
         try:
@@ -109,7 +145,13 @@ class L2Fusion(GePass):
         return machine
 
     def _function(
-        self, function: FuncOp, described: Described, machine: Target, options: SearchOptions, barred: set[str]
+        self,
+        function: FuncOp,
+        described: Described,
+        machine: Target,
+        options: SearchOptions,
+        barred: set[str],
+        planner: Planner,
     ) -> None:
         piece = described.piece
         out = [k for k, op in enumerate(described.ops) if _types(op) & barred]
@@ -118,12 +160,15 @@ class L2Fusion(GePass):
         def judged(plan: Plan) -> int:
             return replay(piece, plan, machine.l2_bytes, machine.cache, self.page).total
 
-        plan = search(piece, machine, options, out)
+        def searched() -> list[Group]:
+            plan = search(piece, machine, options, out)
+            return keep_judged(plan, singles, judged) if groups_of(plan) else plan
+
+        name = function.sym_name.data
+        task = Task(name, piece, machine, self.page, options, frozenset(out), tuple(sorted(barred)), singles)
+        plan = planner.plan(task, searched)
         before = judged(singles)
-        after = before
-        if any(g.end - g.begin > 1 for g in plan):
-            plan = keep_judged(plan, singles, judged)
-            after = judged(plan)
+        after = judged(plan) if groups_of(plan) else before
         model = Model(piece, machine)
         modelled, baseline = model.evaluate(plan), model.evaluate(singles)
         for k in reversed(range(len(plan))):

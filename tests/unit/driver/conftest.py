@@ -56,6 +56,9 @@ class TilePass(GePass):
     fusion_threshold: float = 0.0
     blacklist: tuple[str, ...] = ()
     target: str = "brief-910b"
+    tune: Literal["GA"] | None = None
+    tune_trials: int | None = None
+    tuning: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None: ...
 

@@ -10,10 +10,10 @@ from xdsl.passes import ModulePass
 
 from gecc.driver.diagnostics import PassCrash, complain
 from gecc.driver.files import load_module
-from gecc.driver.instrument import Dumps, Ledger, run_or_tell
+from gecc.driver.instrument import Dumps, Ledger, Progress, run_or_tell
 from gecc.driver.pipeline import run
 from gecc.driver.selftest import TestCrashPass
-from gecc.transforms.report import count, missed
+from gecc.transforms.report import count, missed, progress
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,24 @@ def test_dumps_without_a_folder_go_to_stderr(capsys: pytest.CaptureFixture[str])
     out, err = capsys.readouterr()
     assert out == ""
     assert [line for line in err.splitlines() if line.startswith("//")] == ["// ----- input", "// ----- mark"]
+
+
+@dataclass(frozen=True)
+class LongPass(ModulePass):
+    """Says how far it is."""
+
+    name = "long"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        progress(0.25, "3 plans")
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_a_long_pass_has_a_bar(names: bool):
+    shown: list[str] = []
+    run(Context(), ModuleOp([]), [MarkPass(), LongPass()], [Progress(shown.append, names)])
+    bar = f"long {'━' * 6}{'╌' * 18}  25%  3 plans"
+    assert shown == (["mark", "long", bar] if names else [bar])
 
 
 def crash(path: Path | None, *before: ModulePass) -> PassCrash:

@@ -191,7 +191,7 @@ def test_an_unknown_mode_of_precision_lists_the_known_ones(registry: Registry):
     [
         ({"op_precision_mode": "force_fp16"}, {}, "--op_precision_mode=force_fp16"),
         ({"precision_mode": "allow_mix_precision"}, {}, "--precision_mode=allow_mix_precision"),
-        ({"auto_tune_mode": "GA"}, {}, "--auto_tune_mode=GA"),
+        ({"auto_tune_mode": "RL"}, {}, "--auto_tune_mode=RL"),
         ({}, {"GE_MEMORY_STRATEGY": "aggressive"}, "GE_MEMORY_STRATEGY=aggressive"),
         ({}, {"GE_FUSION_RULE": "2"}, "GE_FUSION_RULE=2"),
     ],
@@ -200,6 +200,27 @@ def test_what_is_still_to_come_is_said_so(
     given: dict[str, str], environment: dict[str, str], what: str, registry: Registry
 ):
     assert refusal(given, environment, registry) == f"not available in this version: {what}"
+
+
+def test_tuning_writes_a_file_beside_the_output(registry: Registry):
+    settings = resolve({"auto_tune_mode": "GA", "output": "a/m.onnx", "tune_trials": "50"}, {}, registry)
+    assert settings.options == {"l2-fusion": {"tune": "GA", "tune_trials": "50", "tuning": "a/m.tuning.json"}}
+
+
+def test_tuning_asks_for_no_groups(registry: Registry):
+    settings = resolve({"auto_tune_mode": "GA", "output": "m"}, {}, registry)
+    assert settings.switches == {}
+    assert settings.notes([]) == ["--auto_tune_mode=GA has no effect: l2-fusion does not run"]
+
+
+def test_a_tuning_that_is_given_is_applied(registry: Registry):
+    settings = resolve({"tuning": "best.json"}, {}, registry)
+    assert settings.switches == {"l2-fusion": True}
+    assert settings.options == {"l2-fusion": {"tuning": "best.json"}}
+
+
+def test_a_budget_without_tuning(registry: Registry):
+    assert refusal({"tune_trials": "5"}, {}, registry) == "--tune_trials=5 is about tuning: add --auto_tune_mode=GA"
 
 
 def test_a_mode_that_changes_nothing_needs_no_pass(registry: Registry):

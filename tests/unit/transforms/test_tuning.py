@@ -1,0 +1,371 @@
+"""Tuning of L2 groups: better plans by trial, kept in a file that is applied again."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
+
+from gecc.planning import (
+    Group,
+    JudgedScorer,
+    Model,
+    Piece,
+    Plan,
+    Score,
+    SearchOptions,
+    TuningSpace,
+    groups_of,
+    search,
+    single_plan,
+)
+from gecc.tools import ge_opt
+from gecc.transforms.l2.study import Budget, Study
+
+from ..planning.pieces import MIB, Machine, bottleneck, chain
+
+MACHINE = Machine(4 * MIB)
+
+
+def long_chain() -> Piece:
+    """Ten ops, for which the search does not find the best plan."""
+    return chain(32, 10, MIB // 8, weight=MIB // 8)
+
+
+def space_of(piece: Piece, machine: Machine = MACHINE) -> TuningSpace:
+    start = search(piece, machine)
+    return TuningSpace(Model(piece, machine), SearchOptions(), start, single_plan(piece, machine))
+
+
+def nothing(share: float, text: str) -> None: ...
+
+
+def trials_of(path: Path) -> list[FrozenTrial]:
+    storage = JournalStorage(JournalFileBackend(str(path)))
+    return optuna.load_study(study_name="chain", storage=storage).get_trials()
+
+
+def test_finds_a_better_plan():
+    found = Study(space_of(long_chain()), "chain", None, seed=0).run(
+        JudgedScorer(long_chain(), MACHINE), Budget(None, 60), nothing
+    )
+    assert found.trials == 60
+    assert found.score.seconds < found.untuned.seconds
+    assert found.score.bytes <= found.untuned.bytes
+    assert found.score == JudgedScorer(long_chain(), MACHINE)(found.plan)
+
+
+def test_trial_0_is_the_plan_without_tuning():
+    piece = long_chain()
+    tried: list[Plan] = []
+
+    def scorer(plan: Plan) -> Score:
+        tried.append(plan)
+        return Score(1.0, 1)
+
+    found = Study(space_of(piece), "chain", None, seed=0).run(scorer, Budget(None, 3), nothing)
+    assert tried[0] == search(piece, MACHINE)
+    assert found.plan == tried[0]  # ties go to it
+
+
+def test_fewer_seconds_for_more_bytes_is_no_better_plan():
+    start = search(long_chain(), MACHINE)
+
+    def scorer(plan: Plan) -> Score:
+        return Score(2.0, 100) if plan == start else Score(1.0, 101)
+
+    assert Study(space_of(long_chain()), "chain", None, seed=0).run(scorer, Budget(None, 5), nothing).plan == start
+
+
+def test_a_seed_and_a_budget_of_trials_say_the_result():
+    def tried(seed: int) -> list[Plan]:
+        plans: list[Plan] = []
+        judged = JudgedScorer(long_chain(), MACHINE)
+
+        def scorer(plan: Plan) -> Score:
+            plans.append(plan)
+            return judged(plan)
+
+        Study(space_of(long_chain()), "chain", None, seed).run(scorer, Budget(None, 40), nothing)
+        return plans
+
+    assert tried(1) == tried(1)
+    assert tried(1) != tried(2)
+
+
+def test_no_plan_is_tried_twice_and_a_small_space_ends():
+    tried: list[Plan] = []
+    judged = JudgedScorer(bottleneck(8), Machine(8 * MIB))
+
+    def scorer(plan: Plan) -> Score:
+        tried.append(plan)
+        return judged(plan)
+
+    space = space_of(bottleneck(8), Machine(8 * MIB))
+    found = Study(space, "small", None, seed=0).run(scorer, Budget(None, 10_000), nothing)
+    assert found.trials == len(tried) < 100
+    assert max(Counter(tuple(groups_of(plan)) for plan in tried).values()) == 1
+
+
+def test_a_budget_of_seconds_ends_a_run():
+    start = time.monotonic()
+    shares: list[float] = []
+
+    def scorer(plan: Plan) -> Score:
+        time.sleep(0.02)
+        return Score(1.0, 1)
+
+    Study(space_of(long_chain()), "chain", None, seed=0).run(
+        scorer, Budget(0.3, None), lambda share, text: shares.append(share)
+    )
+    assert 0.3 <= time.monotonic() - start < 5
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+def test_a_second_run_goes_on_from_the_first(tmp_path: Path):
+    journal = tmp_path / "m.journal"
+    tried: list[Plan] = []
+
+    def scorer(plan: Plan) -> Score:
+        tried.append(plan)
+        return Score(1.0, 1)
+
+    for budget in (10, 25):
+        Study(space_of(long_chain()), "chain", journal, seed=0).run(scorer, Budget(None, budget), nothing)
+    assert len(tried) == 25
+    assert max(Counter(tuple(groups_of(plan)) for plan in tried).values()) == 1
+    Study(space_of(long_chain()), "chain", journal, seed=0).run(scorer, Budget(None, 25), nothing)
+    assert len(tried) == 25  # the budget is used up
+
+
+def test_a_record_that_was_cut_short_is_dropped(tmp_path: Path):
+    journal = tmp_path / "m.journal"
+    run: Callable[[int], int] = lambda n: (  # noqa: E731
+        Study(space_of(long_chain()), "chain", journal, seed=0)
+        .run(lambda plan: Score(1.0, 1), Budget(None, n), nothing)
+        .trials
+    )
+    assert run(5) == 5
+    with journal.open("a") as file:
+        file.write('{"op_code":4,"worker_id":"x","stu')
+    assert run(8) == 8
+
+
+WORKER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from tests.unit.transforms.test_tuning import *
+
+judged = JudgedScorer(long_chain(), MACHINE)
+
+def slowly(plan):
+    time.sleep(0.03)
+    return judged(plan)
+
+Study(space_of(long_chain()), "chain", Path(sys.argv[2]), seed=int(sys.argv[3])).run(
+    slowly, Budget(None, int(sys.argv[4])), nothing
+)
+"""
+
+
+def worker(journal: Path, seed: int, trials: int) -> subprocess.Popen[bytes]:
+    top = str(Path(__file__).parents[3])
+    return subprocess.Popen([sys.executable, "-c", WORKER, top, journal, str(seed), str(trials)])
+
+
+def test_workers_share_a_study_and_repeat_no_plan(tmp_path: Path):
+    journal = tmp_path / "m.journal"
+    workers = [worker(journal, 0, 60), worker(journal, 0, 60)]
+    assert [w.wait(120) for w in workers] == [0, 0]
+    trials = trials_of(journal)
+    assert all(trial.state is TrialState.COMPLETE for trial in trials)
+    assert 60 <= len(trials) <= 61
+    assert max(Counter(trial.user_attrs["plan"] for trial in trials).values()) == 1
+
+
+def test_tuning_goes_on_after_a_kill(tmp_path: Path):
+    journal = tmp_path / "m.journal"
+    killed = worker(journal, 0, 1000)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (journal.exists() and journal.read_text().count("\n") > 30):
+        time.sleep(0.05)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    before = [trial for trial in trials_of(journal) if trial.state is TrialState.COMPLETE]
+    assert len(before) > 5
+    after = Study(space_of(long_chain()), "chain", journal, seed=0).run(
+        JudgedScorer(long_chain(), MACHINE), Budget(None, len(before) + 10), nothing
+    )
+    assert after.trials >= len(before) + 9  # the plan that was being tried counts as taken
+    assert [t.params for t in trials_of(journal)][: len(before)] == [t.params for t in before]
+
+
+# The pass: its options, the file.
+
+MODEL = """
+func.func @main(%x: tensor<32x64x32x32xf32>, %w1: tensor<64x64x1x1xf32>, %w2: tensor<64x64x1x1xf32>)
+    -> tensor<32x64x32x32xf32> {
+  %1 = ge.conv %x, %w1 : tensor<32x64x32x32xf32>, tensor<64x64x1x1xf32> -> tensor<32x64x32x32xf32>
+  %2 = ge.relu %1 : tensor<32x64x32x32xf32> -> tensor<32x64x32x32xf32>
+  %3 = ge.conv %2, %w2 : tensor<32x64x32x32xf32>, tensor<64x64x1x1xf32> -> tensor<32x64x32x32xf32>
+  %4 = ge.add %3, %x : tensor<32x64x32x32xf32>, tensor<32x64x32x32xf32> -> tensor<32x64x32x32xf32>
+  func.return %4 : tensor<32x64x32x32xf32>
+}
+"""
+
+Tool = Callable[[str], tuple[int, str, str]]
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Tool:
+    """Runs l2-fusion with options on a small model, in a folder of its own: code, module, what was said."""
+    monkeypatch.chdir(tmp_path)
+    Path("m.mlir").write_text(MODEL)
+    Path("other.mlir").write_text(MODEL.replace("32x32xf32", "16x16xf32"))
+
+    def run(options: str, model: str = "m.mlir") -> tuple[int, str, str]:
+        code = ge_opt.main([f"--l2-fusion={options}", model])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+TUNE = "l2-size=8 tune=GA tune-trials=20 tuning=m.json"
+
+
+def test_the_file_gives_the_same_module(tool: Tool):
+    code, tuned, said = tool(TUNE)
+    assert (code, said) == (0, "")
+    assert "ge.l2_tiling" in tuned
+    assert tool("l2-size=8 tuning=m.json") == (0, tuned, "")
+
+
+def test_the_file_is_small_and_says_what_it_is_for(tool: Tool):
+    tool(TUNE)
+    content = json.loads(Path("m.json").read_text())
+    (found,) = content["functions"].values()
+    assert content["format"] == "gecc-tuning-1"
+    assert found["machine"] == {"target": "brief-910b", "l2_bytes": 8 << 20, "cache": "plain", "page": 4096}
+    assert found["trials"] == 20
+    before, after = found["modelled"]["seconds"]
+    assert after <= before
+    assert Path("m.journal").exists()
+
+
+def test_the_same_line_twice_writes_the_same_file(tool: Tool):
+    tool(TUNE)
+    first = Path("m.json").read_bytes()
+    tool(TUNE)  # the journal has all its trials
+    assert Path("m.json").read_bytes() == first
+    Path("m.journal").unlink()
+    tool(TUNE)
+    assert Path("m.json").read_bytes() == first
+
+
+def test_where_nothing_can_be_gained_nothing_is_tried(tool: Tool):
+    code, tuned, _ = tool("l2-size=192 tune=GA tuning=m.json")
+    assert code == 0
+    assert "ge.l2_tiling" not in tuned
+    (found,) = json.loads(Path("m.json").read_text())["functions"].values()
+    assert (found["trials"], found["groups"]) == (0, [])
+
+
+def refusal(tool: Tool, options: str, model: str = "m.mlir") -> str:
+    code, out, said = tool(options, model)
+    assert (code, out, said.count("\n")) == (2, "", 1)
+    return said.removeprefix("ge-opt: error: ").strip()
+
+
+def test_a_file_for_another_model_is_refused(tool: Tool):
+    tool(TUNE)
+    said = refusal(tool, "l2-size=8 tuning=m.json", "other.mlir")
+    assert said == "m.json: was tuned for another model: 'main' has other ops or sizes; tune it again"
+
+
+@pytest.mark.parametrize(
+    ("options", "difference"),
+    [
+        ("l2-size=16", "l2_bytes 8388608, not 16777216"),
+        ("l2-size=8 cache=hints", "cache plain, not hints"),
+        ("l2-size=8 blacklist=Relu", "blacklist [], not ['Relu']"),
+        ("l2-size=8 fusion-threshold=0.5", "fusion_threshold 0.8, not 0.5"),
+    ],
+)
+def test_a_file_for_another_chip_or_rules_is_refused(options: str, difference: str, tool: Tool):
+    tool(TUNE)
+    assert refusal(tool, f"{options} tuning=m.json") == f"m.json: was tuned for {difference}; tune it again"
+
+
+def changed(change: Callable[[Any], None]) -> None:
+    content = json.loads(Path("m.json").read_text())
+    change(content)
+    Path("m.json").write_text(json.dumps(content, indent=1))
+
+
+def set_group(**values: int) -> Callable[[Any], None]:
+    return lambda content: next(iter(content["functions"].values()))["groups"][0].update(values)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda content: content.update(format="x"), r'm.json:2: format: must be one of "gecc-tuning-1", got "x"'),
+        (lambda content: content.pop("functions"), r"m.json:1: the key 'functions' is missing"),
+        (set_group(samples=0), r"m.json:\d+: functions: \S+ ?\S*: groups: samples: must be at least 1, got 0"),
+        (set_group(end=9), r"m.json: main.*: the group of ops \[\d, 9\) is not one of 4 ops in order"),
+        (set_group(samples=32), r"m.json: main.*: .* has one op, or not several tiles"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused(change: Callable[[Any], None], message: str, tool: Tool):
+    tool(TUNE)
+    changed(change)
+    assert re.fullmatch(message, refusal(tool, "l2-size=8 tuning=m.json"))
+
+
+def test_a_file_that_is_missing_is_refused(tool: Tool):
+    assert refusal(tool, "tuning=none.json") == "none.json: No such file or directory"
+
+
+def test_a_journal_that_is_none_is_refused(tool: Tool):
+    Path("m.journal").write_text("1,2\n3,4\n")
+    assert refusal(tool, TUNE).startswith("m.journal: is no journal of tuning (")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("tune-trials=5", "a budget for tuning, but no tune=GA"),
+        ("tune=GA tune-trials=0", "tune-trials must be at least 1, got 0"),
+        ("tune=GA tune-seconds=0", "tune-seconds must be greater than 0, got 0.0"),
+    ],
+)
+def test_a_budget_that_means_nothing(options: str, message: str, tool: Tool):
+    assert refusal(tool, options) == f"l2-fusion: {message}"
+
+
+def test_without_optuna_the_extra_is_named(tool: Tool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    monkeypatch.delitem(sys.modules, "gecc.transforms.l2.study")
+    assert refusal(tool, TUNE) == "tuning needs the package optuna: pip install 'gecc[tune]'"
+
+
+def test_a_group_of_the_file_is_a_group():
+    # The file's keys are the fields: a field that it does not know would be lost.
+    from gecc.transforms.l2.tuning_file import SCHEMA
+
+    found = SCHEMA["properties"]["functions"]["additionalProperties"]
+    assert set(found["properties"]["groups"]["items"]["properties"]) == set(Group._fields)

@@ -1,0 +1,207 @@
+"""
+What the options `tune` and `tuning` ask of l2-fusion: a better plan by trial, and a plan that was found before.
+
+    tune=GA                    search, from the plan that l2-fusion would take
+    tune=GA tuning=m.json      the same; m.json gets the result, m.journal the trials: the same line goes on from there,
+                               and others may run it at the same time
+    tuning=m.json              the plan in m.json; a file for another model, chip or rules is an error
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from ...dialects.ge.errors import UsageError
+from ...planning import (
+    Group,
+    JudgedScorer,
+    Model,
+    Piece,
+    Plan,
+    Score,
+    Scorer,
+    SearchOptions,
+    TuningSpace,
+    groups_of,
+    structure_key,
+    with_groups,
+)
+from ...targets import Target
+from ..report import count, progress
+from .tuning_file import Found, read_tuning, write_tuning
+
+SECONDS = 60.0
+"""The budget where none is given."""
+
+NOTHING_TO_GAIN = 1.001
+"""A plan without groups that moves so little more than every input, weight and output once is left as it is."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One function to plan; `rules` is what the options say, for the file."""
+
+    name: str
+    piece: Piece
+    machine: Target
+    page: int
+    options: SearchOptions
+    barred: Collection[int]
+    blacklist: tuple[str, ...]
+    singles: Plan
+
+    def found(self, plan: Plan, trials: int, before: Score, after: Score) -> Found:
+        return Found(
+            structure_key(self.piece),
+            self._machine(),
+            self._rules(),
+            tuple(groups_of(plan)),
+            trials,
+            {"seconds": (before.seconds, after.seconds), "bytes": (before.bytes, after.bytes)},
+        )
+
+    def refuse_another(self, found: Found, path: Path) -> None:
+        """Raises UsageError where the plan was found for something else."""
+        if found.structure != structure_key(self.piece):
+            raise UsageError(
+                f"{path}: was tuned for another model: '{self.name}' has other ops or sizes; tune it again"
+            )
+        for given, ours in ((found.machine, self._machine()), (found.rules, self._rules())):
+            for key, value in ours.items():
+                if given[key] != value:
+                    raise UsageError(f"{path}: was tuned for {key} {given[key]}, not {value}; tune it again")
+
+    def study_name(self, space: TuningSpace) -> str:
+        """The same for those whose trials are comparable."""
+        said = repr((structure_key(self.piece), self._machine(), self._rules(), space.genes, space.start))
+        return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+    def _machine(self) -> Mapping[str, str | int]:
+        machine = self.machine
+        return {
+            "target": machine.name,
+            "l2_bytes": machine.l2_bytes,
+            "cache": machine.cache,
+            "page": self.page,
+        }
+
+    def _rules(self) -> Mapping[str, float | list[str]]:
+        options = self.options
+        return {
+            "fusion_threshold": options.fusion_threshold,
+            "l2_occupancy": options.occupancy,
+            "blacklist": sorted(self.blacklist),
+        }
+
+
+class Planner(Protocol):
+    """Who has the last word on a plan."""
+
+    def plan(self, task: Task, search: Callable[[], Plan]) -> list[Group]:
+        """search gives the plan without tuning; raises UsageError, OSError."""
+        ...
+
+    def end(self) -> None:
+        """All functions are planned; raises OSError."""
+        ...
+
+
+class Untuned:
+    """Nothing is tuned."""
+
+    def plan(self, task: Task, search: Callable[[], Plan]) -> list[Group]:
+        return list(search())
+
+    def end(self) -> None:
+        pass
+
+
+@dataclass
+class Tuner:
+    """
+    Looks for better plans.
+
+    seconds, trials   budget of a run, of all runs; both None: 60 seconds
+    path              of the result; None: it is kept nowhere
+    """
+
+    seconds: float | None
+    trials: int | None
+    seed: int
+    path: Path | None
+    _found: dict[str, Found] = field(default_factory=dict[str, Found], init=False)
+    _end: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        if self.seconds is None and self.trials is None:
+            self.seconds = SECONDS
+        if self.seconds is not None:
+            self._end = time.monotonic() + self.seconds
+
+    def plan(self, task: Task, search: Callable[[], Plan]) -> list[Group]:
+        """
+        The best plan found, never one of more time or bytes than without tuning.
+
+        raises   UsageError where optuna is not there or the journal is none; OSError
+        """
+        untuned = search()
+        space = TuningSpace(Model(task.piece, task.machine), task.options, untuned, task.singles, task.barred)
+        scorer = JudgedScorer(task.piece, task.machine, task.page)
+        if not space.genes or self._has_nothing_to_gain(task, scorer, untuned):
+            score = scorer(untuned)
+            self._found[task.name] = task.found(untuned, 0, score, score)
+            return list(untuned)
+        try:
+            from .study import Budget, Study
+        except ImportError as error:
+            raise UsageError(f"tuning needs the package {error.name}: pip install 'gecc[tune]'") from None
+        journal = None if self.path is None else self.path.with_suffix(".journal")
+        seconds = None if self.seconds is None else max(1e-3, self._end - time.monotonic())
+        study = Study(space, task.study_name(space), journal, self.seed)
+        best = study.run(scorer, Budget(seconds, self.trials), progress)
+        count("plans tried", best.trials)
+        self._found[task.name] = task.found(best.plan, best.trials, best.untuned, best.score)
+        return best.plan
+
+    def end(self) -> None:
+        if self.path is not None:
+            write_tuning(self.path, self._found)
+
+    @staticmethod
+    def _has_nothing_to_gain(task: Task, scorer: Scorer, plan: Plan) -> bool:
+        return not groups_of(plan) and scorer(plan).bytes <= NOTHING_TO_GAIN * task.piece.compulsory_bytes()
+
+
+class Applied:
+    """Plans out of a file. Raises UsageError where it is none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._found = read_tuning(path)
+
+    def plan(self, task: Task, search: Callable[[], Plan]) -> list[Group]:
+        """Raises UsageError where the file's plan is for something else, or is no plan of it."""
+        found = self._found.get(task.name)
+        if found is None:
+            raise UsageError(f"{self._path}: was tuned for another model: it has no function '{task.name}'")
+        task.refuse_another(found, self._path)
+        ops, batch = task.piece.ops, task.piece.batch
+        try:
+            plan = with_groups(found.groups, task.singles)
+        except ValueError as error:
+            raise UsageError(f"{self._path}: {task.name}: {error}") from None
+        for group in found.groups:
+            members = range(group.begin, group.end)
+            if len(members) < 2 or not 1 <= group.samples < batch:
+                raise UsageError(f"{self._path}: {task.name}: {group._asdict()} has one op, or not several tiles")
+            if any(k in task.barred or not ops[k].tileable for k in members):
+                raise UsageError(f"{self._path}: {task.name}: {group._asdict()} holds an op that cannot be in a group")
+        return plan
+
+    def end(self) -> None:
+        pass

@@ -1,0 +1,112 @@
+"""
+What tuning found, as a small file that is applied again.
+
+    {"format": "gecc-tuning-1",
+     "functions": {"main": {
+       "structure": "5b0c...",                                                  what it was found for: ops, sizes,
+       "machine": {"target": "brief-910b", "l2_bytes": 33554432, "cache": "hints", "page": 4096},
+       "rules": {"fusion_threshold": 0.8, "l2_occupancy": 0.8, "blacklist": []},
+       "groups": [{"begin": 0, "end": 3, "samples": 6}],                        ops [0, 3) in tiles of six samples
+       "trials": 200, "modelled": {"seconds": [2.5e-4, 2.3e-4], "bytes": [1.1e8, 1.0e8]}}}}     before and after
+
+It holds no time and no place, so that the same study writes the same file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ...dialects.ge.errors import UsageError
+from ...planning import Group
+from ..config import check_json
+
+FORMAT = "gecc-tuning-1"
+
+_COUNT = {"type": "integer", "minimum": 0}
+_SIZE = {"type": "integer", "minimum": 1}
+_SHARE = {"type": "number", "minimum": 0, "maximum": 1}
+_TWO = {"type": "array", "items": {"type": "number", "minimum": 0}, "minItems": 2, "maxItems": 2}
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with just these keys."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": dict(properties),
+    }
+
+
+_FOUND = _object(
+    {
+        "structure": {"type": "string"},
+        "machine": _object(
+            {
+                "target": {"type": "string"},
+                "l2_bytes": _SIZE,
+                "cache": {"enum": ["hints", "plain", "write-allocate"]},
+                "page": _SIZE,
+            }
+        ),
+        "rules": _object(
+            {
+                "fusion_threshold": _SHARE,
+                "l2_occupancy": _SHARE,
+                "blacklist": {"type": "array", "items": {"type": "string"}},
+            }
+        ),
+        "groups": {"type": "array", "items": _object({"begin": _COUNT, "end": _SIZE, "samples": _SIZE})},
+        "trials": _COUNT,
+        "modelled": _object({"seconds": _TWO, "bytes": _TWO}),
+    }
+)
+SCHEMA = _object({"format": {"enum": [FORMAT]}, "functions": {"type": "object", "additionalProperties": _FOUND}})
+
+
+@dataclass(frozen=True)
+class Found:
+    """The plan of one function, and what it was found for; the fields are the keys of the file."""
+
+    structure: str
+    machine: Mapping[str, str | int]
+    rules: Mapping[str, Any]
+    groups: tuple[Group, ...]
+    trials: int
+    modelled: Mapping[str, tuple[float, float]]
+
+
+def read_tuning(path: Path) -> dict[str, Found]:
+    """By function. Raises UsageError: file, line, key, what must stand there."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: is not UTF-8 text") from None
+    functions: dict[str, Any] = check_json(text, SCHEMA, path)["functions"]
+    for found in functions.values():
+        found["groups"] = tuple(Group(**group) for group in found["groups"])
+    return {name: Found(**found) for name, found in functions.items()}
+
+
+def write_tuning(path: Path, functions: Mapping[str, Found]) -> None:
+    """Raises OSError; a file that stands there is replaced at once."""
+    content = {
+        "format": FORMAT,
+        "functions": {
+            name: {**asdict(found), "groups": [group._asdict() for group in found.groups]}
+            for name, found in functions.items()
+        },
+    }
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        os.replace(fresh, path)
+    finally:
+        fresh.unlink(missing_ok=True)
