@@ -51,6 +51,7 @@ from ..dialects.ge.core import set_names
 from ..dialects.ge.data import Array, value_of, weight_in
 from ..dialects.ge.errors import InputError
 from ..dialects.ge.opaque import OpaqueOp
+from ..dialects.ge.text import value_name
 from ..dialects.ge.types import UnknownType, element_of, is_tensor, shape_of, tensor_type
 from . import wire
 from .attributes import plain_value, to_mlir
@@ -122,7 +123,7 @@ class _Importer:
             if info.name in initialisers:
                 said["ge.default"] = ArrayAttr(tensor_from_proto(initialisers.pop(info.name), self.symbol))
             attrs.append(DictionaryAttr(said))
-            argument.name_hint = _hint(info.name)
+            argument.name_hint = value_name(info.name)
             scope[info.name] = argument
         self.fill(block, graph, scope, initialisers.values())
         results = [_lookup(scope, o.name, "the graph's output") for o in graph.output]
@@ -484,9 +485,3 @@ def _common(a: Attribute, b: Attribute) -> Attribute:
         return UnrankedTensorType(x.element_type)
     dims = tuple(d if d == e else -1 for d, e in zip(x.get_shape(), y.get_shape(), strict=True))
     return tensor_type(x.element_type, dims)
-
-
-def _hint(name: str) -> str | None:
-    """An SSA name from an ONNX one: a help for readers, nothing more."""
-    text = "".join(c if c.isascii() and (c.isalnum() or c in "_$.-") else "_" for c in name)
-    return text if SSAValue.is_valid_name(text) else f"v{text}" if SSAValue.is_valid_name(f"v{text}") else None

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     RankedStructure,
     StringAttr,
 )
-from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import base
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -108,6 +108,18 @@ def parse_module(context: Context, source: str, name: str) -> ModuleOp:
             for key, attr in attributes.items():
                 attributes[key] = _as_text(attr)
     return module
+
+
+def value_name(name: str | None) -> str | None:
+    """
+    The name of a value in the text, from an ONNX one: a help for readers, nothing more. Without numbers at its end:
+    xDSL takes `_1` for one that it put there, and drops one with each print and parse.
+    """
+    if not name:
+        return None
+    text = "".join(c if c.isascii() and (c.isalnum() or c in "_$.-") else "_" for c in name)
+    text = re.sub(r"(_\d+)+$", "", text)
+    return text if SSAValue.is_valid_name(text) else f"v{text}" if SSAValue.is_valid_name(f"v{text}") else None
 
 
 def _as_text(attr: Attribute) -> Attribute:

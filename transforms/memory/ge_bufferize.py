@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.errors import InputError, text_of
+from ...dialects.ge.text import value_name
 from ..base import GePass
 from ..rewriting import functions
 from .arena import Layout, arena_attributes, arena_of, arena_type, lay_out
@@ -103,7 +104,8 @@ class _Bufferizer:
         for k, value in enumerate(self.steps.returned):
             if is_buffer(value) and not self.steps.on_host(value):
                 result = {"ge.result": UnitAttr(), **_said(self.function.res_attrs, k).data}
-                results[k] = self.argument(memref_of(value), _hint(result) or value.name_hint)
+                name = value_name(text_of(result.get("onnx.name")))
+                results[k] = self.argument(memref_of(value), name or value.name_hint)
                 said.append(DictionaryAttr(result))
         self.argument(arena_type(0), "arena")
         said.append(arena_attributes(Layout().alignment))
@@ -134,12 +136,6 @@ class _Bufferizer:
         function.properties["arg_attrs"] = ArrayAttr(arguments)
         if function.res_attrs is not None:
             function.properties["res_attrs"] = ArrayAttr([_said(function.res_attrs, k) for k in left])
-
-
-def _hint(said: Mapping[str, Attribute]) -> str | None:
-    """The ONNX name, where it can be one of the text."""
-    name = text_of(said.get("onnx.name"))
-    return name if name is not None and SSAValue.is_valid_name(name) else None
 
 
 def _said(attrs: ArrayAttr[DictionaryAttr] | None, k: int) -> DictionaryAttr:

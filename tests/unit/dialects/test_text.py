@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from gecc.dialects.ge.constants import ConstantOp
 from gecc.dialects.ge.core import set_names
 from gecc.dialects.ge.data import value_of
-from gecc.dialects.ge.text import module_text
+from gecc.dialects.ge.text import module_text, value_name
 from gecc.dialects.ge.types import StringType, tensor_type
 
 from .text_cases import parsed, round_trip
@@ -52,3 +52,22 @@ def test_names_of_values_are_help_for_readers_only():
     %a_b.c_1 = ge.relu %a_b.c : tensor<4xf32> -> tensor<4xf32>
     """)
     assert "ge.relu %a_b.c :" in text
+
+
+@given(TEXTS)
+def test_a_name_made_for_a_value_is_the_same_after_print_and_parse(name: str):
+    found = value_name(f"{name}_2:0")
+    assert found is not None
+    text = module_text(parsed(f'%{found} = "test.op"() : () -> i1\n"test.op"(%{found}) : (i1) -> ()\n'))
+    assert f"%{found} = " in text
+    assert module_text(parsed(text)) == text
+
+
+def test_names_of_values_are_made_of_what_the_text_allows():
+    assert [value_name(n) for n in ("serving_default_input_2:0", "0", "täg", "", None)] == [
+        "serving_default_input",
+        "v0",
+        "t_g",
+        None,
+        None,
+    ]
