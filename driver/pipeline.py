@@ -75,12 +75,12 @@ def run(
         for watcher in watchers:
             watcher.before(one, module)
         # Ours say whether they changed anything; of others the module tells.
-        before = None if isinstance(one, GePass) else _state(module)
+        before = None if isinstance(one, GePass) else state_of(module)
         report, start = Report(tell=lambda share, text: tell(one, share, text)), time.perf_counter()
         with _crashes(one, ran), collecting(report), _names_carried(one):
             one.apply(context, module)
         seconds = time.perf_counter() - start
-        report.changed = report.changed or (before is not None and before != _state(module))
+        report.changed = report.changed or (before is not None and before != state_of(module))
         if verify_each:
             _verify(module, one, ran)
         ran.append(one)
@@ -148,7 +148,7 @@ def _names_carried(one: ModulePass) -> Generator[None]:
         PatternRewriteWalker._get_rewriter_listener = original  # pyright: ignore[reportPrivateUsage]
 
 
-def _state(module: ModuleOp) -> list[Any]:
+def state_of(module: ModuleOp) -> list[Any]:
     """
     What a pass may change. Two states are equal when nothing did; the old state keeps its ops alive, so that a new op
     is never taken for one whose place in memory it got.

@@ -26,7 +26,7 @@ from ..dialects.ge.data import INLINE, array_of, find_module, weights_path
 from ..dialects.ge.errors import InputError, node_name, text_of
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import nbytes, shape_of
-from .nodes import DEFAULT_OPSET, SPARSE, names_of_outputs, node_of, resolved
+from .nodes import DEFAULT_OPSET, SPARSE, names_of_outputs, node_of, opsets_of, resolved
 from .values import fill_tensor, i64_vector, is_known, tensor_of_array, value_info
 
 SPLAT_AS_DATA = 8 * INLINE
@@ -68,6 +68,7 @@ class GraphExporter:
         self.source, self.opset = find_module(source), opset
         self.names: dict[SSAValue, str] = {}
         self.scopes = [Scope()]
+        self.copies: dict[tuple[Block | None, Attribute, Attribute, str], str] = {}
         self.numbers: Counter[str] = Counter()
         self.outputs: set[str] = set()
 
@@ -133,9 +134,9 @@ class GraphExporter:
                     if is_known(result.type) and self.name(result) not in self.outputs:
                         graph.value_info.append(value_info(self.name(result), result.type))
         # What has no name by now is read by nobody: it was written as an attribute, or nothing needs it.
-        for op in constants:
-            if op.output in self.names:
-                self.constant(graph, op)
+        named = {self.names[op.output]: op for op in reversed(constants) if op.output in self.names}
+        for op in reversed(named.values()):
+            self.constant(graph, op)
         graph.node.extend(nodes)
 
     def between_transposes(self, op: Operation, node: NodeProto) -> Iterator[NodeProto]:
@@ -178,8 +179,22 @@ class GraphExporter:
     def name(self, value: SSAValue) -> str:
         value = resolved(value)
         if value not in self.names:
-            self.names[value] = self.fresh(_preferred(value) or _derived(value), self.depth(value))
+            wanted = _preferred(value) or _derived(value)
+            if isinstance(value.owner, ConstantOp):
+                self.names[value] = self.name_of_constant(value.owner, wanted)
+            else:
+                self.names[value] = self.fresh(wanted, self.depth(value))
         return self.names[value]
+
+    def name_of_constant(self, op: ConstantOp, wanted: str) -> str:
+        """One name for the copies of a constant in the bodies of a graph's fusions: they are one initialiser."""
+        block = op.parent_block()
+        while block is not None and isinstance(fusion := block.parent_op(), FusionOp):
+            block = fusion.parent_block()
+        key = (block, op.value, op.output.type, wanted)
+        if key not in self.copies:
+            self.copies[key] = self.fresh(wanted, self.depth(op.output))
+        return self.copies[key]
 
     def depth(self, value: SSAValue) -> int:
         """Which of the open graphs makes a value: a constant has its name from where it is read first."""
@@ -206,9 +221,7 @@ class GraphExporter:
 class _ModelExporter(GraphExporter):
     def __init__(self, module: ModuleOp, function: FuncOp, opset: int | None) -> None:
         self.module, self.function = module, function
-        opsets = module.attributes.get("onnx.opset")
-        named = cast("dict[str, IntegerAttr[Any]]", cast(DictionaryAttr, opsets).data) if opsets is not None else {}
-        self.opsets = {domain: version.value.data for domain, version in named.items()}
+        self.opsets = opsets_of(module)
         self.source_opset = self.opsets.get("", DEFAULT_OPSET)
         super().__init__(module, opset or self.source_opset)
         if opset is not None and "" in self.opsets and opset != self.opsets[""]:

@@ -56,7 +56,7 @@ from ..dialects.ge.types import UnknownType, element_of, is_tensor, shape_of, te
 from . import wire
 from .attributes import plain_value, to_mlir
 from .known import KnownNodes, schema_of
-from .nodes import SPARSE
+from .nodes import OPSETS, SPARSE, opsets_attr
 from .values import dims_from_proto, tensor_from_proto, type_from_proto
 
 
@@ -94,7 +94,7 @@ class _Importer:
         proto = self.proto
         described = {
             "onnx.ir_version": IntegerAttr(proto.ir_version, i64),
-            "onnx.opset": DictionaryAttr({d: IntegerAttr(v, i64) for d, v in self.opsets.items()}),
+            OPSETS: opsets_attr(self.opsets),
             "onnx.producer": StringAttr(" ".join(filter(None, (proto.producer_name, proto.producer_version)))),
             "onnx.domain": StringAttr(proto.domain),
             "onnx.doc": StringAttr(proto.doc_string),
@@ -476,12 +476,12 @@ def _common(a: Attribute, b: Attribute) -> Attribute:
     """The type that values of both types have; unknown where they have nothing in common."""
     if a == b:
         return a
-    if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
+    if not (isinstance(a, TensorType | UnrankedTensorType) and isinstance(b, TensorType | UnrankedTensorType)):
         return UnknownType()
     x, y = cast("TensorType[Attribute]", a), cast("TensorType[Attribute]", b)
     if x.element_type != y.element_type:
         return UnknownType()
-    if x.get_num_dims() != y.get_num_dims():
+    if not (isinstance(a, TensorType) and isinstance(b, TensorType)) or x.get_num_dims() != y.get_num_dims():
         return UnrankedTensorType(x.element_type)
     dims = tuple(d if d == e else -1 for d, e in zip(x.get_shape(), y.get_shape(), strict=True))
     return tensor_type(x.element_type, dims)

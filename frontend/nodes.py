@@ -4,7 +4,7 @@ One op as one ONNX node. The export writes a graph of these; the reference evalu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ import onnx
 import onnx.defs
 import onnx.helper
 from onnx import AttributeProto, GraphProto, NodeProto
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from ..dialects.ge.attributes import WeightAttr
@@ -32,6 +32,21 @@ DEFAULT_OPSET = 21
 
 SPARSE = "onnx.sparse_initializer"
 """Marks the ge.opaque Constant that an export writes as a sparse initialiser."""
+
+OPSETS = "onnx.opset"
+"""Of a module: the model's operator sets, ONNX's own as "ai.onnx", since MLIR has no empty key."""
+
+
+def opsets_of(module: ModuleOp) -> dict[str, int]:
+    """The version of each operator set that the module was read with, by domain; ONNX's own is ''."""
+    said = module.attributes.get(OPSETS)
+    named = cast("dict[str, IntegerAttr[Any]]", said.data) if isinstance(said, DictionaryAttr) else {}
+    return {"" if domain == "ai.onnx" else domain: version.value.data for domain, version in named.items()}
+
+
+def opsets_attr(opsets: Mapping[str, int]) -> DictionaryAttr:
+    """The inverse of `opsets_of`."""
+    return DictionaryAttr({domain or "ai.onnx": IntegerAttr(version, i64) for domain, version in opsets.items()})
 
 
 def node_of(

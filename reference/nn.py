@@ -177,7 +177,7 @@ def conv_transpose(op: ConvTransposeOp, operands: Sequence[Any]) -> list[Any]:
 def _taps(op: Pool, x: Array, fill: Any, beyond: Any = None) -> Array:
     """Windows of channels-first data with their elements along one last axis."""
     windows = _windows(op, x, op.kernel_shape, fill, bool(op.ceil_mode), beyond)
-    return windows.reshape(*windows.shape[: x.ndim], -1)
+    return windows.reshape(*windows.shape[: x.ndim], math.prod(windows.shape[x.ndim :]))
 
 
 def max_pool(op: MaxPoolOp, operands: Sequence[Any]) -> list[Any]:

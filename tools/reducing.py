@@ -29,6 +29,7 @@ from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.core import NODE, OUTPUTS, GeOp
 from ..dialects.ge.data import value_of, weight_files
 from ..dialects.ge.types import is_shaped, shape_of, tensor_type
+from ..frontend.nodes import OPSETS
 from ..transforms.rewriting import sync_type
 
 Fails = Callable[[ModuleOp], bool]
@@ -263,7 +264,7 @@ def _drop_names(function: FuncOp) -> None:
     for name in ("onnx.inputs", "onnx.constant_inputs"):
         function.attributes.pop(name, None)
     module = cast(ModuleOp, function.parent_op())
-    for name in [name for name in module.attributes if name != "onnx.opset"]:
+    for name in [name for name in module.attributes if name != OPSETS]:
         del module.attributes[name]
 
 

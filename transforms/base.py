@@ -19,15 +19,18 @@ class GePass(ModulePass):
 
     A pass that changes the module counts what it does (report.py): of one that counts nothing, nothing is looked at.
 
-    ge_name  GE's name, "ConstantFoldingPass"; `aliases` are further ones
-    level    lowest -O at which it runs by itself, None: only when asked
-    summary  one sentence
+    ge_name   GE's name, "ConstantFoldingPass"; `aliases` are further ones
+    level     lowest -O at which it runs by itself, None: only when asked
+    summary   one sentence
+    regroups  whether it computes the same by other arithmetic, or by a product of another shape, which rounds
+              otherwise; every other pass keeps every bit
     """
 
     ge_name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     level: ClassVar[int | None]
     summary: ClassVar[str]
+    regroups: ClassVar[bool] = False
 
 
 def carry_names(op: Operation, new_results: Sequence[SSAValue | None]) -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.ge.core import GeOp
 
 
 def opset_of(module: ModuleOp) -> int:
     """ONNX's opset that the module was read from, or what one without is exported as."""
-    from ..frontend.nodes import DEFAULT_OPSET  # loads onnx: only for those who make ops
+    from ..frontend.nodes import DEFAULT_OPSET, opsets_of  # loads onnx: only for those who make ops
 
-    opsets = module.attributes.get("onnx.opset")
-    version = opsets.data.get("") if isinstance(opsets, DictionaryAttr) else None
-    return cast("IntegerAttr[Any]", version).value.data if version is not None else DEFAULT_OPSET
+    return opsets_of(module).get("", DEFAULT_OPSET)
 
 
 def has_op(module: ModuleOp, op: type[GeOp], *attributes: str) -> bool:

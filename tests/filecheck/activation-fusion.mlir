@@ -1,6 +1,6 @@
 // RUN: ge-opt --activation-fusion --verify-each %s | filecheck %s
 
-builtin.module attributes {onnx.opset = {"" = 20 : i64}} {
+builtin.module attributes {onnx.opset = {"ai.onnx" = 20 : i64}} {
   // CHECK-LABEL: @gelu
   func.func @gelu(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
     // CHECK-NEXT: ge.gelu %x : {{.*}} onnx "last" ["y"]

@@ -1,7 +1,7 @@
 // RUN: ge-opt --decompose --verify-each %s | filecheck %s
 // RUN: ge-opt --decompose --remarks %s -o /dev/null 2>&1 | filecheck %s --check-prefix=REMARK
 
-builtin.module attributes {onnx.opset = {"" = 13 : i64, "com.microsoft" = 1 : i64}} {
+builtin.module attributes {onnx.opset = {"ai.onnx" = 13 : i64, "com.microsoft" = 1 : i64}} {
   // QuickGelu is in no operator set of ONNX.
   // CHECK-LABEL: @not_onnx
   func.func @not_onnx(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {

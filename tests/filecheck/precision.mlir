@@ -5,7 +5,7 @@
 // RUN: ge-opt --precision="interface" --verify-each %s | filecheck %s --check-prefix=OUTER
 // RUN: ge-opt --precision="keep-types=Softmax keep-nodes=second" --verify-each %s | filecheck %s --check-prefix=KEEP
 
-builtin.module attributes {onnx.opset = {"" = 17 : i64}} {
+builtin.module attributes {onnx.opset = {"ai.onnx" = 17 : i64}} {
   // One cast of %x for two readers, one of the result; the softmax stays where it would lose.
   // CHECK-LABEL: @two_readers
   // MIX-LABEL: @two_readers

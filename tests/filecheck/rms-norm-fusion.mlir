@@ -1,7 +1,7 @@
 // RUN: ge-opt --rms-norm-fusion --verify-each %s | filecheck %s
 // RUN: ge-opt --rms-norm-fusion --remarks %s 2>&1 >/dev/null | filecheck %s --check-prefix=REMARKS
 
-builtin.module attributes {onnx.opset = {"" = 23 : i64}} {
+builtin.module attributes {onnx.opset = {"ai.onnx" = 23 : i64}} {
   // CHECK-LABEL: @as_exporters_write_it
   func.func @as_exporters_write_it(%x: tensor<?x2x4xf32>, %s: tensor<4xf32>) -> tensor<?x2x4xf32> {
     // CHECK:      ge.rms_normalization %x, %s epsilon 0.001 : {{.*}} onnx "last" ["y"]

@@ -258,7 +258,7 @@ def programs(draw: st.DrawFn, steps: int = 10, branches: bool = True) -> ModuleO
         res_attrs=ArrayAttr([said(n, v.type) for n, v in zip(outputs, returned, strict=True)]),
     )
     program.module.body.block.add_op(function)
-    program.module.attributes["onnx.opset"] = DictionaryAttr({"": IntegerAttr(21, i64)})
+    program.module.attributes["onnx.opset"] = DictionaryAttr({"ai.onnx": IntegerAttr(21, i64)})
     return program.module
 
 

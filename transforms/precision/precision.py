@@ -66,6 +66,7 @@ class Precision(GePass):
     ge_name = "PrecisionPass"
     level = None
     summary = "Computes in f16 or f32 by a mode and keep lists, one cast a value, constants converted"
+    regroups = True
 
     mode: Literal[
         "force_fp16",

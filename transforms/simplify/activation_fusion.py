@@ -156,6 +156,7 @@ class ActivationFusion(GePass):
     aliases = ("GeluFusionPass", "HardSwishFusionPass", "MishFusionPass", "SoftplusFusionPass")
     level = 2
     summary = "Recognises activations, Gelu among them, where they are written as arithmetic"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         known = [(kind, attributes) for kind, attributes in ACTIVATIONS if has_op(op, kind)]

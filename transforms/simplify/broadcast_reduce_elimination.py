@@ -47,6 +47,7 @@ class BroadcastReduceElimination(GePass):
     ge_name = "BroadcastReduceEliminationPass"
     level = 1
     summary = "Drops broadcasts that elementwise ops do themselves"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):

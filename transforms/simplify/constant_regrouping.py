@@ -156,6 +156,7 @@ class ConstantRegrouping(GePass):
     ge_name = "ConstantRegroupingPass"
     level = 2
     summary = "Merges numbers that are multiplied or added one after the other"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(

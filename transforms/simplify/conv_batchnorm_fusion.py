@@ -68,6 +68,7 @@ class ConvBatchnormFusion(GePass):
     ge_name = "ConvBatchnormFusionPass"
     level = 1
     summary = "Folds a batch normalisation into the weights of the convolution before it"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(op, {BatchNormalizationOp: (into_weights,)})

@@ -85,6 +85,7 @@ class ConvScaleFusion(GePass):
     aliases = ("AABiasaddConvFusion",)
     level = 1
     summary = "Folds what is multiplied and added to channels into the weights of the op before it"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(op, RULES)

@@ -50,8 +50,9 @@ def plain(op: GemmOp) -> Operation | None:
     if linear is None or not op.alpha or (op.alpha == 1 and (op.beta == 1 or op.c is None)):
         return None
     # alpha a b + beta c = alpha (a b + (beta / alpha) c), and what multiplies all goes into both.
-    linear.op = op.rebuilt([op.a, op.b, op.c], alpha=1.0, beta=op.beta / op.alpha)
+    linear.op = divided = op.rebuilt([op.a, op.b, op.c], alpha=1.0, beta=op.beta / op.alpha)
     new = rescaled(linear, np.array([op.alpha]), np.zeros(1), replaced=op)
+    divided.drop_all_references()  # it stands nowhere: its operands have no reader in it
     if new is None:
         return missed(op, "its factors stay: a weight would leave the range of its type")
     new.results[0]._type = op.results[0].type  # pyright: ignore[reportPrivateUsage]
@@ -65,6 +66,7 @@ class GemmFusion(GePass):
     ge_name = "GemmFusionPass"
     level = 2
     summary = "Lets Gemm transpose and scale by itself, or its constants"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(op, {GemmOp: (transposed, plain)})

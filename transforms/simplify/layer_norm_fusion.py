@@ -125,6 +125,7 @@ class LayerNormFusion(GePass):
     ge_name = "LayerNormFusionPass"
     level = 2
     summary = "Recognises LayerNormalization where it is written as primitives"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if has_op(op, LayerNormalizationOp):

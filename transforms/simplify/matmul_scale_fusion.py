@@ -110,6 +110,7 @@ class MatMulScaleFusion(GePass):
     ge_name = "MatMulScaleFusionPass"
     level = 2
     summary = "Folds the number that a matrix product is multiplied by into the weights behind it"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules: dict[type[Operation], Sequence[Rule]] = dict.fromkeys(KINDS, (into_weights,))

@@ -52,6 +52,7 @@ class RMSNormFusion(GePass):
     ge_name = "RmsNormFusionPass"
     level = 2
     summary = "Recognises RMSNormalization where it is written as primitives"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if has_op(op, RMSNormalizationOp):

@@ -51,6 +51,7 @@ class SiblingMatMulFusion(GePass):
     ge_name = "SiblingMatMulFusionPass"
     level = 3
     summary = "Makes one product of the products of a value with several weights"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not has_op(op, SplitOp):

@@ -39,6 +39,7 @@ class SplitSinking(GePass):
     ge_name = "SplitSinkingPass"
     level = 3
     summary = "Reshapes and transposes a value before it is cut, where all parts are"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):

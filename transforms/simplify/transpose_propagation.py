@@ -59,6 +59,7 @@ class TransposePropagation(GePass):
     aliases = ("TransposeWithBroadcastEliminatePass",)
     level = 1
     summary = "Moves transposes through other ops where some of them vanish"
+    regroups = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):

@@ -19,7 +19,7 @@ from gecc.frontend import export_model, import_model, materialise, node_count, r
 from .graph_models import check_equal, feeds_for, model, names, ran, through
 
 
-def parsed(body: str, attributes: str = '{onnx.opset = {"" = 21 : i64}}') -> ModuleOp:
+def parsed(body: str, attributes: str = '{onnx.opset = {"ai.onnx" = 21 : i64}}') -> ModuleOp:
     context = Context()
     for dialect in (Builtin, Func, Ge):
         context.load_dialect(dialect)
@@ -29,7 +29,7 @@ def parsed(body: str, attributes: str = '{onnx.opset = {"" = 21 : i64}}') -> Mod
 
 
 def written(body: str, opset: int = 21) -> ModelProto:
-    return materialise(export_model(parsed(body, f'{{onnx.opset = {{"" = {opset} : i64}}}}')))
+    return materialise(export_model(parsed(body, f'{{onnx.opset = {{"ai.onnx" = {opset} : i64}}}}')))
 
 
 def wires(proto: ModelProto) -> list[str]:

@@ -1,6 +1,7 @@
 """The reference on whole modules: what only shows where ops stand in bodies."""
 
 import numpy as np
+import pytest
 
 from gecc.driver.registry import default_registry
 from gecc.reference import make_inputs, run
@@ -14,6 +15,18 @@ func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<2x3xf32> {onnx
     ge.yield %d : tensor<2x3xf32>
   }
   return %y : tensor<2x3xf32>
+}
+"""
+
+LOOP = """
+func.func @main(%n: tensor<i64> {onnx.name = "n"}, %x: tensor<2x3xf32> {onnx.name = "x"})
+    -> (tensor<2x3xf32> {onnx.name = "y"}, tensor<?x2x3xf32> {onnx.name = "all"}) {
+  %y, %all = ge.loop %n, none, %x : tensor<i64>, tensor<2x3xf32> -> tensor<2x3xf32>, tensor<?x2x3xf32> {
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %v: tensor<2x3xf32>):
+    %w = ge.add %v, %x : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x3xf32>
+    ge.yield %go, %w, %w : tensor<i1>, tensor<2x3xf32>, tensor<2x3xf32>
+  }
+  return %y, %all : tensor<2x3xf32>, tensor<?x2x3xf32>
 }
 """
 
@@ -33,6 +46,16 @@ def parse(text: str):
 def test_ops_in_a_fusion_read_its_arguments():
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_allclose(run(parse(FUSED), {"x": x})["y"], np.exp(-2 * x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 3])
+def test_a_loop_stacks_rows_of_any_rank(trips: int):
+    x = np.ones((2, 3), np.float32)
+    found = run(parse(LOOP), {"n": np.array(trips), "x": x})
+    assert np.array_equal(found["y"], x * (trips + 1))
+    assert np.array_equal(
+        found["all"], np.stack([x * k for k in range(2, trips + 2)]) if trips else np.empty((0, 2, 3))
+    )
 
 
 def test_a_mask_is_zeros_and_ones():
