@@ -32,7 +32,10 @@ import onnx
 
 VIEWS = ("Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Dropout")
 NO_KERNELS = ("Constant", "Shape", *VIEWS)
-PARTS = ("Attention", "Softmax", "LayerNormalization", "RMSNormalization", "Gelu", "FastGelu", "SwiGLU")
+PARTS = (
+    "Attention", "Softmax", "LayerNormalization", "ChannelNormalization", "RMSNormalization", "GroupNormalization",
+    "InstanceNormalization", "Gelu", "FastGelu", "QuickGelu", "SwiGLU",
+)  # fmt: skip
 LONE = ("Relu", "Clip", "LeakyRelu", "Sigmoid", "HardSwish", "HardSigmoid", "Mish", "PRelu", "Silu", "Gelu", "FastGelu")
 """Activations that are worth a column where they stand in a kernel without a product."""
 
@@ -264,7 +267,7 @@ def _parts(module: Any) -> tuple[Counter[str], Counter[str]]:
             continue
         names = [name for name, _ in parts_of(body)]
         if isinstance(op, FusionOp) and is_attention(op):
-            names = ["Attention", "Softmax"]
+            names = ["Attention", *(name for name in names if name in PARTS)]
         if _gates(names):
             names = ["SwiGLU"]
         parts.update(name for name in names if name in PARTS)

@@ -27,6 +27,8 @@ from .parts import goes_over_last, label
 
 ROW = 16384
 """Elements of a row that one kernel normalises."""
+BETWEEN = 16
+"""Ops that are looked at to tell how many elements a value has where its dims are free."""
 
 
 def convolution() -> Pattern:
@@ -56,10 +58,10 @@ def same_rows(one: Operation, root: Operation) -> bool:
     """`same_shape`, where rows may be counted otherwise: what is between two reshapes around a product of matrices."""
     if same_shape(one, root):
         return True
-    if not is_tensor(one.results[0].type) or not is_tensor(root.results[0].type):
+    if not isinstance(one, Pointwise | View) or not is_tensor(root.results[0].type):
         return False
     shape, wanted = shape_of(one.results[0].type), shape_of(root.results[0].type)
-    return isinstance(one, Pointwise | View) and _as_many(shape, wanted)
+    return _as_many(shape, wanted) or (0 < shape[-1] == wanted[-1] and follows(one, root))
 
 
 def _as_many(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
@@ -67,6 +69,28 @@ def _as_many(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     if shape == wanted:
         return True
     return min(shape, default=0) > 0 and math.prod(shape) == math.prod(wanted) and shape[-1:] == wanted[-1:]
+
+
+def follows(one: Operation, root: Operation) -> bool:
+    """
+    Whether an op gives as many elements as `root` does, told by what is between the two: views, and elementwise ops
+    that broadcast nothing of it.
+    """
+    todo = [one]
+    for _ in range(BETWEEN):
+        if not todo:
+            break
+        at = todo.pop()
+        if at is root:
+            return True
+        if isinstance(at, View):
+            before = [at.operands[0]]
+        elif isinstance(at, Pointwise):
+            before = [v for v in at.operands if is_tensor(v.type) and shape_of(v.type) == shape_of(at.results[0].type)]
+        else:
+            continue
+        todo.extend(value.owner for value in before if isinstance(value.owner, Operation))
+    return False
 
 
 def on_rows(one: Operation, root: Operation) -> bool:

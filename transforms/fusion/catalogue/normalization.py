@@ -2,6 +2,7 @@
 Normalisations, softmax and activations, as ops or in their arithmetic, with what comes before and after them.
 
     layer normalisation   [Gather + ...] [Add ...] LayerNormalization or its means and differences; BERT's embeddings
+    channels, groups      the same over other axes; InstanceNormalization and GroupNormalization with views around them
     root mean square      [Add ...] RMSNormalization or its squares, mean and root
     softmax               [scale, mask] Softmax along the last axis
     activations           Gelu, FastGelu, QuickGelu, SiLU, HardSwish, Mish where they are written as several ops
@@ -9,6 +10,7 @@ Normalisations, softmax and activations, as ops or in their arithmetic, with wha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from xdsl.ir import Operation
@@ -17,13 +19,14 @@ from ....dialects.ge.arithmetic import AddOp
 from ....dialects.ge.elementwise import Pointwise
 from ....dialects.ge.gather import GatherOp
 from ....dialects.ge.interfaces import Movement, View
+from ....dialects.ge.normalization import GroupNormalizationOp, InstanceNormalizationOp
 from ....dialects.ge.types import shape_of
 from ...operands import has_integers
 from ..matcher import Step
-from ..pattern import value
+from ..pattern import Pattern, op, value
 from ..rules import Rule
-from .contraction import same_shape
-from .parts import PARTS, label, layer_normalization, parts_of, rms_normalization, softmax
+from .contraction import follows, same_shape
+from .parts import PARTS, channel_normalization, label, layer_normalization, parts_of, rms_normalization, softmax
 
 _ADDS = Step("an addition", lambda one: isinstance(one, AddOp))
 _LOOKS_UP = Step("a lookup", lambda one: isinstance(one, GatherOp))
@@ -52,6 +55,19 @@ def masks(one: Operation, root: Operation) -> bool:
     return isinstance(one, Pointwise) and same_shape(one, root)
 
 
+def grouped() -> Pattern:
+    return op((InstanceNormalizationOp, GroupNormalizationOp), value())
+
+
+def as_many(one: Operation, root: Operation) -> bool:
+    """Elementwise or a view of as many elements: what exporters write around a normalisation of groups."""
+    if isinstance(one, View) or same_shape(one, root):
+        return True
+    shapes = [shape_of(of.results[0].type) for of in (one, root)]
+    counted = all(min(shape, default=0) > 0 for shape in shapes) and math.prod(shapes[0]) == math.prod(shapes[1])
+    return isinstance(one, Pointwise) and (counted or follows(one, root))
+
+
 def named(ops: Sequence[Operation]) -> str:
     """`label`, with lookups and their sums as one word."""
     if not any(isinstance(one, GatherOp) for one in ops):
@@ -64,6 +80,8 @@ _ACTIVATIONS = tuple(of(value()) for name, of in PARTS if "Normalization" not in
 
 RULES = (
     Rule("layer normalisation", (layer_normalization(value()),), named, after=same_shape, before=adds_embeddings),
+    Rule("channel normalisation", (channel_normalization(value()),), label, after=same_shape, before=adds, plain=True),
+    Rule("group normalisation", (grouped(),), label, after=as_many, before=as_many),
     Rule(
         "root mean square normalisation", (rms_normalization(value()),), named, after=same_shape, before=adds_embeddings
     ),

@@ -7,6 +7,7 @@ forms. Names say what a set of ops holds: `label` is for people.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -28,7 +29,7 @@ from ....dialects.ge.types import shape_of
 from ..fusion import is_constant
 from ..names import type_of
 from ..pattern import Found, Pattern, Why, either, number, op, product, total, value
-from ..search import Search
+from ..search import Search, number_in
 
 Of = Callable[[Pattern], Pattern]
 
@@ -112,49 +113,93 @@ def layer_normalization(x: Pattern) -> Pattern:
     (x - mean) / sqrt(variance + epsilon) over the last axes, times a scale, plus a bias; both may be missing. Also as
     TensorFlow writes it: x * (scale / deviation) + (bias - mean * (scale / deviation)).
     """
-    mean = op(ReduceMeanOp, x, where=_over_last)
+    return either(op(LayerNormalizationOp, x), _standardised(x, _over_last))
+
+
+def channel_normalization(x: Pattern) -> Pattern:
+    """The same over other axes: of channels that are not the last axis."""
+    return _standardised(x, _over_others)
+
+
+def _standardised(x: Pattern, over: Callable[[Any, Found], Why]) -> Pattern:
+    mean = _mean(x, over)
     less, again = op(SubOp, x, mean), op(SubOp, x, mean)
-    variance = op(ReduceMeanOp, either(_square(less), _square(again)), where=_over_last)
+
+    def alike(one: Operation, found: Found) -> Why:
+        same = shape_of(one.results[0].type) == shape_of(found(mean).type)
+        return None if same else "the mean and the variance are of different axes"
+
+    square = either(_square(less), _square(again), _square(op(SubOp, mean, x)))
+    variance = either(_mean(square, alike), op(SubOp, _mean(_square(x)), _square(mean), where=alike))
     under = either(total(variance, added=SMALL), variance)
     normal = _over_root(less, under)
     scaled = either(op(MulOp, normal, value(is_constant)), normal)
     inverse = _one_over_root(under)
-    factor = either(op(MulOp, inverse, value(is_constant)), inverse)
+    factor = either(op(MulOp, inverse, value(is_constant)), op(DivOp, value(is_constant), _root(under)), inverse)
     folded = op(
         AddOp,
         op(MulOp, x, factor),
         either(op(SubOp, value(is_constant), op(MulOp, mean, factor)), op(NegOp, op(MulOp, mean, factor))),
     )
     return either(
-        op(LayerNormalizationOp, x), op(AddOp, scaled, value(is_constant)), op(MulOp, normal, value(is_constant)),
-        folded, normal,
-    )  # fmt: skip
+        op(AddOp, scaled, value(is_constant)),
+        op(MulOp, normal, value(is_constant)),
+        folded,
+        normal,
+    )
 
 
 def rms_normalization(x: Pattern) -> Pattern:
     """x / sqrt(mean of x * x + epsilon) over the last axes, times a scale that may be missing."""
-    square = op(ReduceMeanOp, _square(x), where=_over_last)
+    square = _mean(_square(x), _over_last)
     normal = _over_root(x, either(total(square, added=SMALL), square))
     return either(op(RMSNormalizationOp, x), op(MulOp, normal, value(is_constant)), normal)
+
+
+def _mean(x: Pattern, where: Callable[[Any, Found], Why] | None = None) -> Pattern:
+    """The op, or a sum over the number of its elements."""
+    sum_ = op(ReduceSumOp, x, where=where)
+
+    def counts(one: Operation, found: Found) -> Why:
+        by = next(n for v in one.operands if (n := number_in(v)) is not None)
+        given = found(sum_).owner
+        assert isinstance(given, ReduceSumOp)
+        less, more = math.prod(shape_of(given.reduced.type)), math.prod(shape_of(given.data.type))
+        ratio = by * less / more if isinstance(one, DivOp) and more else by * more / (less or 1)
+        return None if math.isclose(ratio, 1, rel_tol=1e-4) else "it is no mean"
+
+    return either(
+        op(ReduceMeanOp, x, where=where),
+        op(DivOp, sum_, number(None), where=counts),
+        op(MulOp, sum_, number(None), where=counts),
+    )
 
 
 def _square(x: Pattern) -> Pattern:
     return product(x, x)
 
 
+def _root(under: Pattern) -> Pattern:
+    return either(op(SqrtOp, under), op(PowOp, under, number(0.5)))
+
+
 def _one_over_root(under: Pattern) -> Pattern:
-    root = either(op(SqrtOp, under), op(PowOp, under, number(0.5)))
+    root = _root(under)
     return either(op(ReciprocalOp, root), op(DivOp, number(1.0), root), op(PowOp, under, number(-0.5)))
 
 
 def _over_root(x: Pattern, under: Pattern) -> Pattern:
-    root = either(op(SqrtOp, under), op(PowOp, under, number(0.5)))
-    return either(op(DivOp, x, root), op(MulOp, x, _one_over_root(under)))
+    return either(op(DivOp, x, _root(under)), op(MulOp, x, _one_over_root(under)))
 
 
 def _over_last(mean: Any, found: Found) -> Why:
     del found
     return None if goes_over_last(mean) else "it does not go over the last axes"
+
+
+def _over_others(mean: Any, found: Found) -> Why:
+    del found
+    return "it goes over the last axes" if goes_over_last(mean) or not mean.keepdims else None
 
 
 def goes_over_last(reduction: Any) -> bool:
@@ -181,6 +226,7 @@ def _along_last(softmax_: SoftmaxOp, found: Found) -> Why:
 
 PARTS: tuple[tuple[str, Of], ...] = (
     ("LayerNormalization", layer_normalization),
+    ("ChannelNormalization", channel_normalization),
     ("RMSNormalization", rms_normalization),
     ("Softmax", softmax),
     ("Gelu", gelu),
