@@ -244,6 +244,50 @@ def test_a_root_mean_square_normalisation(form: str, casts: bool):
     assert names_of(b.done(b.Mul(scale, normal))) == ["RMSNormalization"]
 
 
+def test_a_normalisation_of_channels():
+    """As detection models write it: the channels are the second axis."""
+    b = Builder()
+    x = b.input(2, 4, 3, 3)
+    less = b.Sub(x, b.ReduceMean(x, [1]))
+    normal = b.Div(less, b.Sqrt(b.Add(b.ReduceMean(b.Pow(less, 2.0), [1]), 1e-3)))
+    y = b.Add(b.Mul(b.weight(4, 1, 1), normal), b.weight(4, 1, 1))
+    assert names_of(b.done(y)) == ["ChannelNormalization"]
+
+
+def test_means_over_different_axes_are_no_layer_normalisation():
+    b = Builder()
+    x = b.input(2, 3, 4)
+    less = b.Sub(x, b.ReduceMean(x, [-1]))
+    names, report = fused(b.done(b.Div(less, b.Sqrt(b.Add(b.ReduceMean(b.Pow(less, 2.0), [1, 2]), 1e-3)))))
+    assert "LayerNormalization" not in "".join(names)
+    assert any("different axes" in remark for remark in report.remarks)
+
+
+def test_a_sum_over_another_number_is_no_mean():
+    b = Builder()
+    x = b.input(2, 3, 4)
+    mean = b.Div(b.ReduceSum(b.Mul(x, x), [-1]), 5.0)
+    names, report = fused(b.done(b.Div(x, b.Sqrt(b.Add(mean, 1e-3)))))
+    assert "Normalization" not in "".join(names)
+    assert any("it is no mean" in remark for remark in report.remarks)
+
+
+def test_a_normalisation_of_groups_with_the_shapes_and_the_activation_around_it():
+    b = Builder()
+    x = b.Reshape(b.input(1, 4, 3, 3), np.array([1, 2, 18]))
+    y = b.InstanceNormalization(x, b.weight(2), b.weight(2))
+    y = b.Reshape(y, np.array([1, 4, 3, 3]))
+    y = b.Add(b.Mul(y, b.weight(4, 1, 1)), b.weight(4, 1, 1))
+    assert names_of(b.done(b.Mul(y, b.Sigmoid(y)))) == ["InstanceNormalizationMulAddSilu"]
+
+
+def test_any_reduction_and_what_goes_back_to_the_shape_of_what_it_reduces():
+    b = Builder()
+    x = b.input(2, 3, 4)
+    length = b.Max(b.Sqrt(b.ReduceSum(b.Mul(x, x), [1])), 1e-3)
+    assert names_of(b.done(b.Div(x, b.Expand(length, np.array([2, 3, 4]))))) == ["MulReduceSumSqrtMaxAnd2More"]
+
+
 def test_a_softmax_in_its_arithmetic_with_a_scale_and_a_mask():
     b = Builder()
     scores = b.Add(b.Div(b.input(2, 3, 4), 8.0), b.input(2, 3, 4))
@@ -357,6 +401,36 @@ def test_attention_by_einsum():
     assert names_of(b.done(b.Einsum(weights, v, equation="bhqk,bkhd->bqhd"))) == ["Attention"]
 
 
+def test_attention_with_normalised_queries_and_keys():
+    b = Builder()
+
+    def normalised(x: SSAValue) -> SSAValue:
+        root = b.Sqrt(b.Add(b.ReduceMean(b.Pow(x, 2.0), [-1]), 1e-3))
+        return b.Mul(b.Div(x, root), b.weight(4))
+
+    q, k, v = (heads(b, b.input(1, 3, 8)) for _ in range(3))
+    scores = b.MatMul(normalised(q), transposed(b, normalised(k)))
+    assert names_of(b.done(attended(b, scores, v))) == ["Attention"]
+
+
+def test_attention_whose_weights_have_another_batch():
+    b = Builder()
+    q, k, v = (b.input(2, 3, 4) for _ in range(3))
+    scores = b.Reshape(b.MatMul(q, b.Transpose(k, perm=(0, 2, 1))), np.array([1, 2, 3, 3]))
+    weights = b.Reshape(b.Softmax(scores, axis=-1), np.array([2, 3, 3]))
+    assert names_of(b.done(b.MatMul(weights, v))) == ["Attention"]
+
+
+def test_another_shape_that_cuts_the_rows_of_scores_is_none():
+    b = Builder()
+    q, k, v = b.input(2, 4, 4), b.input(2, 4, 4), b.input(2, 2, 4)
+    scores = b.MatMul(q, b.Transpose(k, perm=(0, 2, 1)))
+    weights = b.Softmax(b.Reshape(scores, np.array([2, 8, 2])), axis=-1)
+    names, report = fused(b.done(b.MatMul(weights, v)))
+    assert "Attention" not in names
+    assert any("cuts the rows" in remark for remark in report.remarks)
+
+
 def test_a_mask_that_broadcasts_the_scores_is_none():
     b = Builder()
     q, k, v = (heads(b, b.input(1, 3, 8)) for _ in range(3))
@@ -428,6 +502,32 @@ def test_a_slope_a_channel_goes_with_a_convolution_and_a_larger_result_does_not(
     y = b.Conv(b.input(1, 2, 4, 4), b.weight(3, 2, 4, 4))
     z = b.Conv(b.input(1, 2, 4, 4), b.weight(3, 2, 3, 3))
     assert names_of(b.done(b.Mul(y, b.input(1, 3, 2, 2)), b.PRelu(z, b.weight(3, 1, 1)))) == ["ConvPRelu"]
+
+
+def test_an_activation_behind_transposes_goes_with_the_convolution():
+    b = Builder()
+    y = b.Conv(b.input(1, 2, 4, 4), b.weight(6, 2, 1, 1), b.weight(6))
+    y = b.Transpose(b.Reshape(y, np.array([1, 2, 3, 4, 4])), perm=(0, 1, 3, 4, 2))
+    assert names_of(b.done(b.Split(b.Sigmoid(y), np.array([1, 2]), axis=4, results=[True] * 2)[0])) == [
+        "ConvTransposeSigmoid"
+    ]
+
+
+def test_a_normalisation_along_columns_of_a_product_stays_apart():
+    b = Builder()
+    y = b.Transpose(b.MatMul(b.input(2, 4, 4), b.weight(4, 4)), perm=(0, 2, 1))
+    normal = b.LayerNormalization(y, b.weight(4), b.weight(4), results=[True, False, False])
+    assert names_of(b.done(normal)) == ["MatMulTranspose"]
+
+
+@pytest.mark.parametrize("training", [0, 1])
+def test_a_batch_normalisation_goes_with_the_product_unless_it_is_being_trained(training: int):
+    b = Builder()
+    y = b.MatMul(b.input(3, 4), b.weight(4, 4))
+    variance = b.known(np.full(4, 0.5))
+    statistics = (b.weight(4), b.weight(4), b.weight(4), variance)
+    y = b.Relu(b.BatchNormalization(y, *statistics, training_mode=training))
+    assert names_of(b.done(y)) == ([] if training else ["MatMulBatchNormalizationRelu"])
 
 
 def test_what_is_between_reshapes_around_a_product():

@@ -34,6 +34,7 @@ from ....dialects.ge.types import shape_of
 from ..fusion import is_constant
 from ..pattern import Found, Pattern, Why, either, many, number, op, value
 from ..rules import Rule
+from .contraction import same_elements
 from .parts import goes_over_last, softmax
 
 MASKS = 6
@@ -116,8 +117,10 @@ def _of_heads(one: LayerNormalizationOp | RMSNormalizationOp | ReduceMeanOp, roo
 
 
 def comes_after(one: Operation, root: Operation) -> bool:
-    del root
-    return isinstance(one, Movement | View) and len(one.results) == 1
+    """What puts the result back, and an activation of it."""
+    if isinstance(one, Movement | View):
+        return len(one.results) == 1
+    return same_elements(one, root)
 
 
 RULES = (Rule("attention", (attention(),), "Attention", after=comes_after, before=comes_before),)

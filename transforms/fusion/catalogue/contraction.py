@@ -4,26 +4,29 @@ A convolution or a product, with what is computed from its result element by ele
     convolution   [Pad] Conv, ConvTranspose, ConvInteger ... + biases, scales, activations of any kind, a residual
     product       MatMul, Gemm, Einsum + biases, activations, a residual, and a normalisation of its rows
 
-What comes after has the result's shape, or one of as many rows; a normalisation goes over the last axis, of which a
-product makes whole rows. Of several products that are added, the last one takes the sum.
+What comes after has as many elements as the result, in this or another shape or order; a normalisation of a product or
+a softmax goes along the last axis, of which a product makes whole rows. Of several products that are added, the last
+one takes the sum.
 """
 
 from __future__ import annotations
 
 import math
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ....dialects.ge.elementwise import Pointwise
 from ....dialects.ge.interfaces import Contraction, View
+from ....dialects.ge.movement import TransposeOp
 from ....dialects.ge.normalization import LayerNormalizationOp, RMSNormalizationOp
 from ....dialects.ge.reduction import ReduceMeanOp
 from ....dialects.ge.slicing import PadOp
+from ....dialects.ge.softmax import LogSoftmaxOp, SoftmaxOp
 from ....dialects.ge.types import is_tensor, shape_of
 from ....dialects.ge.window import Windowed
 from ..pattern import Found, Pattern, Why, op
 from ..rules import Rule
-from .parts import goes_over_last, label
+from .parts import goes_over_last, is_elementwise, label
 
 ROW = 16384
 """Elements of a row that one kernel normalises."""
@@ -51,41 +54,30 @@ def _is_product(contraction: Operation, found: Found) -> Why:
 
 def same_shape(one: Operation, root: Operation) -> bool:
     """Whether an op computes each element of a result of the root's shape from one place of each operand."""
-    return isinstance(one, Pointwise) and shape_of(one.results[0].type) == shape_of(root.results[0].type)
+    return is_elementwise(one) and shape_of(one.results[0].type) == shape_of(root.results[0].type)
 
 
-def same_rows(one: Operation, root: Operation) -> bool:
-    """`same_shape`, where rows may be counted otherwise: what is between two reshapes around a product of matrices."""
+def same_elements(one: Operation, root: Operation) -> bool:
+    """`same_shape`, or in another shape or order: what is between two reshapes around a product, or transposes."""
     if same_shape(one, root):
         return True
-    if not isinstance(one, Pointwise | View) or not is_tensor(root.results[0].type):
-        return False
-    shape, wanted = shape_of(one.results[0].type), shape_of(root.results[0].type)
-    return _as_many(shape, wanted) or (0 < shape[-1] == wanted[-1] and follows(one, root))
+    moves = isinstance(one, View | TransposeOp)
+    return (moves or is_elementwise(one)) and follows(one, root, (View, TransposeOp))
 
 
-def _as_many(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether two shapes are the same, or known to have as many rows of the same length."""
-    if shape == wanted:
-        return True
-    return min(shape, default=0) > 0 and math.prod(shape) == math.prod(wanted) and shape[-1:] == wanted[-1:]
-
-
-def follows(one: Operation, root: Operation) -> bool:
+def follows(one: Operation, root: Operation, moves: tuple[type, ...]) -> bool:
     """
-    Whether an op gives as many elements as `root` does, told by what is between the two: views, and elementwise ops
-    that broadcast nothing of it.
+    Whether an op gives as many elements as `root` does, told by what is between the two: movements of these classes,
+    and elementwise ops that broadcast nothing of it.
     """
-    todo = [one]
-    for _ in range(BETWEEN):
-        if not todo:
-            break
-        at = todo.pop()
+    todo, looked = [one], 0
+    while todo and looked < BETWEEN:
+        at, looked = todo.pop(0), looked + 1
         if at is root:
             return True
-        if isinstance(at, View):
+        if isinstance(at, moves):
             before = [at.operands[0]]
-        elif isinstance(at, Pointwise):
+        elif is_elementwise(at):
             before = [v for v in at.operands if is_tensor(v.type) and shape_of(v.type) == shape_of(at.results[0].type)]
         else:
             continue
@@ -94,20 +86,34 @@ def follows(one: Operation, root: Operation) -> bool:
 
 
 def on_rows(one: Operation, root: Operation) -> bool:
-    """`same_rows`, or a piece of a normalisation of the last axis."""
-    shape = shape_of(root.results[0].type)
-    if same_rows(one, root):
+    """`same_elements`, or a piece of a normalisation of the last axis, or a softmax along it."""
+    if same_elements(one, root):
         return True
-    if not shape or not 0 < shape[-1] <= ROW:
-        return False
     if isinstance(one, LayerNormalizationOp | RMSNormalizationOp):
-        given = shape_of(one.x.type)
-        return _as_many(given, shape) and one.axis % len(given) == len(given) - 1
+        return one.axis % len(shape_of(one.x.type)) == len(shape_of(one.x.type)) - 1 and _is_row(one.x, root)
+    if isinstance(one, SoftmaxOp | LogSoftmaxOp):
+        return one.axis % len(shape_of(one.input.type)) == len(shape_of(one.input.type)) - 1 and _is_row(
+            one.input, root
+        )
     if isinstance(one, ReduceMeanOp):
-        given = shape_of(one.data.type)
-        return goes_over_last(one) and _as_many(given, shape) and shape_of(one.reduced.type) == (*given[:-1], 1)
-    row = shape_of(one.results[0].type)
-    return isinstance(one, Pointwise) and row[-1:] == (1,) and _as_many((*row[:-1], shape[-1]), shape)
+        return goes_over_last(one) and len(one.reduced_axes()) == 1 and _is_row(one.data, root)
+    return isinstance(one, Pointwise) and _is_one_a_row(one, root)
+
+
+def _is_row(value: SSAValue, root: Operation) -> bool:
+    """Whether the last axis of a value is that of the root's result, in full, and fits one kernel."""
+    row = shape_of(root.results[0].type)[-1:]
+    rows = isinstance(value.owner, Operation) and shape_of(value.type)[-1:] == row and 0 < row[0] <= ROW
+    return rows and isinstance(value.owner, Operation) and follows(value.owner, root, (View,))
+
+
+def _is_one_a_row(one: Operation, root: Operation) -> bool:
+    """Whether an op computes one element for each row of the root's result."""
+    shape, wanted = shape_of(one.results[0].type), shape_of(root.results[0].type)
+    if shape[-1:] != (1,) or not 0 < wanted[-1] <= ROW:
+        return False
+    known = min(shape) > 0 and min(wanted) > 0 and math.prod(shape) * wanted[-1] == math.prod(wanted)
+    return known or shape[:-1] == wanted[:-1]
 
 
 def pads(one: Operation, root: Operation) -> bool:
@@ -116,6 +122,6 @@ def pads(one: Operation, root: Operation) -> bool:
 
 
 RULES = (
-    Rule("convolution", (convolution(),), label, after=same_shape, before=pads),
+    Rule("convolution", (convolution(),), label, after=same_elements, before=pads),
     Rule("product", (product(),), label, after=on_rows),
 )

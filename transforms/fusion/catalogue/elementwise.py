@@ -19,13 +19,14 @@ from xdsl.ir import Operation
 from ....dialects.ge.elementwise import Pointwise
 from ....dialects.ge.interfaces import Movement, Reduction, View
 from ....dialects.ge.movement import TransposeOp
+from ....dialects.ge.normalization import BatchNormalizationOp
 from ....dialects.ge.slicing import ConcatOp, ExpandOp, PadOp, SliceOp, SplitOp, TileOp
 from ....dialects.ge.types import shape_of
 from ...operands import has_floats
 from ..pattern import Found, Pattern, Why, op
 from ..rules import Rule
 from .contraction import ROW
-from .parts import label
+from .parts import is_elementwise, label
 
 
 def reduction() -> Pattern:
@@ -33,7 +34,7 @@ def reduction() -> Pattern:
 
 
 def elementwise() -> Pattern:
-    return op(Pointwise, where=_floats)
+    return op((Pointwise, BatchNormalizationOp), where=_floats)
 
 
 def movement() -> Pattern:
@@ -42,13 +43,15 @@ def movement() -> Pattern:
 
 def _floats(one: Operation, found: Found) -> Why:
     del found
+    if isinstance(one, BatchNormalizationOp) and not is_elementwise(one):
+        return "it is being trained"
     return None if has_floats(one.results[0]) and not isinstance(one, View) else "it has no floats"
 
 
 def on_elements(one: Operation, root: Operation) -> bool:
     """Elementwise on arrays: not the arithmetic of shapes."""
     del root
-    return isinstance(one, Pointwise) and len(shape_of(one.results[0].type)) > 1
+    return is_elementwise(one) and len(shape_of(one.results[0].type)) > 1
 
 
 def around(one: Operation, root: Operation) -> bool:
@@ -82,7 +85,7 @@ def moved(one: Operation, root: Operation) -> bool:
 
 
 RULES = (
-    Rule("reduction", (reduction(),), label, after=around, before=before_reduction),
+    Rule("reduction", (reduction(),), label, after=around, before=before_reduction, plain=True),
     Rule("elementwise", (elementwise(),), label, after=moved, before=moved, plain=True),
     Rule("movement", (movement(),), label, after=moved, before=moved, plain=True),
 )

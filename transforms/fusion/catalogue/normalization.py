@@ -10,7 +10,6 @@ Normalisations, softmax and activations, as ops or in their arithmetic, with wha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from xdsl.ir import Operation
@@ -19,13 +18,14 @@ from ....dialects.ge.arithmetic import AddOp
 from ....dialects.ge.elementwise import Pointwise
 from ....dialects.ge.gather import GatherOp
 from ....dialects.ge.interfaces import Movement, View
+from ....dialects.ge.movement import TransposeOp
 from ....dialects.ge.normalization import GroupNormalizationOp, InstanceNormalizationOp
 from ....dialects.ge.types import shape_of
 from ...operands import has_integers
 from ..matcher import Step
 from ..pattern import Pattern, op, value
 from ..rules import Rule
-from .contraction import follows, same_shape
+from .contraction import same_elements, same_shape
 from .parts import PARTS, channel_normalization, label, layer_normalization, parts_of, rms_normalization, softmax
 
 _ADDS = Step("an addition", lambda one: isinstance(one, AddOp))
@@ -39,12 +39,14 @@ def adds(one: Operation, root: Operation) -> bool:
 
 def adds_embeddings(one: Operation, root: Operation) -> bool:
     """
-    What has the shape of what is normalised; lookups in tables, of places too, which broadcast to it; how these come to
-    their indices.
+    What has the shape of what is normalised, transposes of it; lookups in tables, of places too, which broadcast to it;
+    how these come to their indices.
     """
     shape, wanted = shape_of(one.results[0].type), shape_of(root.results[0].type)
     if isinstance(one, Movement | View) and has_integers(one.results[0]):
         return len(shape) > 1
+    if isinstance(one, TransposeOp):
+        return True
     if isinstance(one, GatherOp):
         smaller = len(shape) == len(wanted) and all(d in (1, w) for d, w in zip(shape, wanted, strict=True))
         return smaller and len(shape_of(one.data.type)) == 2
@@ -59,13 +61,8 @@ def grouped() -> Pattern:
     return op((InstanceNormalizationOp, GroupNormalizationOp), value())
 
 
-def as_many(one: Operation, root: Operation) -> bool:
-    """Elementwise or a view of as many elements: what exporters write around a normalisation of groups."""
-    if isinstance(one, View) or same_shape(one, root):
-        return True
-    shapes = [shape_of(of.results[0].type) for of in (one, root)]
-    counted = all(min(shape, default=0) > 0 for shape in shapes) and math.prod(shapes[0]) == math.prod(shapes[1])
-    return isinstance(one, Pointwise) and (counted or follows(one, root))
+def moves_to(one: Operation, root: Operation) -> bool:
+    return isinstance(one, View | TransposeOp) or same_shape(one, root)
 
 
 def named(ops: Sequence[Operation]) -> str:
@@ -79,11 +76,22 @@ def named(ops: Sequence[Operation]) -> str:
 _ACTIVATIONS = tuple(of(value()) for name, of in PARTS if "Normalization" not in name and name != "Softmax")
 
 RULES = (
-    Rule("layer normalisation", (layer_normalization(value()),), named, after=same_shape, before=adds_embeddings),
-    Rule("channel normalisation", (channel_normalization(value()),), label, after=same_shape, before=adds, plain=True),
-    Rule("group normalisation", (grouped(),), label, after=as_many, before=as_many),
+    Rule("layer normalisation", (layer_normalization(value()),), named, after=same_elements, before=adds_embeddings),
     Rule(
-        "root mean square normalisation", (rms_normalization(value()),), named, after=same_shape, before=adds_embeddings
+        "channel normalisation",
+        (channel_normalization(value()),),
+        label,
+        after=same_elements,
+        before=moves_to,
+        plain=True,
+    ),
+    Rule("group normalisation", (grouped(),), label, after=same_elements, before=moves_to),
+    Rule(
+        "root mean square normalisation",
+        (rms_normalization(value()),),
+        named,
+        after=same_elements,
+        before=adds_embeddings,
     ),
     Rule("embeddings", ((_LOOKS_UP, _ADDS),), "EmbeddingSum"),
     Rule("softmax", (softmax(value()),), label, after=same_shape, before=masks),

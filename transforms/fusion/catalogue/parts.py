@@ -17,9 +17,10 @@ from xdsl.ir import Block, Operation
 from ....dialects.ge.activation import ClipOp, HardSigmoidOp, HardSwishOp, ReluOp
 from ....dialects.ge.arithmetic import AddOp, DivOp, MaxOp, MinOp, MulOp, PowOp, SubOp
 from ....dialects.ge.conversion import CastOp
+from ....dialects.ge.elementwise import Pointwise
 from ....dialects.ge.interfaces import View
 from ....dialects.ge.math import ErfOp, ExpOp, LogOp, NegOp, ReciprocalOp, SqrtOp
-from ....dialects.ge.normalization import LayerNormalizationOp, RMSNormalizationOp
+from ....dialects.ge.normalization import BatchNormalizationOp, LayerNormalizationOp, RMSNormalizationOp
 from ....dialects.ge.reduction import ReduceMaxOp, ReduceMeanOp, ReduceSumOp
 from ....dialects.ge.shapes import numbers_in
 from ....dialects.ge.smooth import GeluOp, MishOp, SigmoidOp, SoftplusOp, SwishOp
@@ -106,6 +107,11 @@ def mish(x: Pattern) -> Pattern:
 
 
 # ------------------------------------------------------------------ normalisations and softmax
+
+
+def is_elementwise(one: Operation) -> bool:
+    """Whether an op gives each element from one place of each operand; so does a BatchNormalization that is trained."""
+    return isinstance(one, Pointwise) or (isinstance(one, BatchNormalizationOp) and not one.training_mode)
 
 
 def layer_normalization(x: Pattern) -> Pattern:
