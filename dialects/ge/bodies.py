@@ -47,7 +47,7 @@ class YieldOp(IRDLOperation, metaclass=Kind):
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, *values: SSAValue) -> None:
-        super().__init__(operands=[list(values)])
+        Operation.__init__(self, operands=values)
 
 
 def yielded(body: Region) -> Sequence[SSAValue]:

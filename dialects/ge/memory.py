@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, i8, i64
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, MemRefType, i8, i32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -66,7 +66,9 @@ class LaunchOp(IRDLOperation, metaclass=Kind):
     traits = traits_def(IsolatedFromAbove(), _LaunchEffects())
 
     def __init__(self, ins: Sequence[SSAValue], outs: Sequence[SSAValue], body: Region) -> None:
-        super().__init__(operands=[ins, outs], regions=[body])
+        # What irdl's own does, without its look at each definition: modules have tens of thousands of launches.
+        sizes = DenseArrayBase.from_list(i32, [len(ins), len(outs)])
+        Operation.__init__(self, operands=[*ins, *outs], properties={"operandSegmentSizes": sizes}, regions=[body])
 
     def verify_(self) -> None:
         ins, outs = ([contents_type(t) for t in values.types] for values in (self.ins, self.outs))

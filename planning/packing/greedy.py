@@ -7,6 +7,7 @@ while the bound is not reached.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import islice
@@ -22,6 +23,9 @@ sections, D how many live with it, l begin, U end; B begin and u end, ascending.
 
 ORDERS_WORK = 500_000
 """Pairs alive together that all orders may look at: less than a second. The first order is always tried."""
+
+MOST_PAIRS = 5_000_000
+"""Pairs alive together that one order looks at, a few seconds; more are placed without a look at pairs."""
 
 
 def orders(sections: Sections) -> Iterator[list[int]]:
@@ -79,15 +83,72 @@ def _most_alive(sections: Sections) -> list[int]:
 
 def pack_in_order(lives: Sequence[Life], sizes: Sequence[int], order: Sequence[int]) -> list[int]:
     """
-    Offsets of the buffers in `order`; 0 for the others.
+    Offsets of the buffers in `order`; 0 for the others. Of more than MOST_PAIRS pairs alive together the order is not
+    kept: `pack_in_time` places them.
 
     cost   O(pairs alive together, n log n)
     """
+    if _pairs([lives[b] for b in order]) > MOST_PAIRS:
+        return pack_in_time(lives, sizes, order)
     offsets = [0] * len(sizes)
     before = _placed_before(lives, order)
     for b in order:
         offsets[b] = _best_gap(sorted((offsets[c], offsets[c] + sizes[c]) for c in before[b]), sizes[b])
     return offsets
+
+
+def pack_in_time(lives: Sequence[Life], sizes: Sequence[int], members: Sequence[int]) -> list[int]:
+    """
+    Offsets of the members, in order of their beginning, each in the smallest hole that holds it; 0 for the others.
+
+    cost   O(n log n), and a move of memory in lists of holes
+    """
+    offsets = [0] * len(sizes)
+    top = 0
+    starts: list[int] = []  # of holes below the top, with their ends, in order of address
+    ends: list[int] = []
+    by_size: list[tuple[int, int]] = []  # (size, start) of the same
+    alive: list[tuple[int, int]] = []  # (end of life, buffer)
+
+    def drop(k: int) -> tuple[int, int]:
+        start, end = starts.pop(k), ends.pop(k)
+        by_size.pop(bisect_left(by_size, (end - start, start)))
+        return start, end
+
+    def add(start: int, end: int) -> None:
+        k = bisect_left(starts, start)
+        if k < len(starts) and starts[k] == end:
+            _, end = drop(k)
+        if k and ends[k - 1] == start:
+            start, _ = drop(k - 1)
+            k -= 1
+        starts.insert(k, start)
+        ends.insert(k, end)
+        insort(by_size, (end - start, start))
+
+    for b in sorted(members, key=lambda b: (lives[b][0], -sizes[b])):
+        begin, end = lives[b]
+        while alive and alive[0][0] <= begin:
+            _, dead = heappop(alive)
+            if sizes[dead]:
+                add(offsets[dead], offsets[dead] + sizes[dead])
+        heappush(alive, (end, b))
+        fits = bisect_left(by_size, (sizes[b], -1))
+        if fits < len(by_size):
+            start, stop = drop(bisect_left(starts, by_size[fits][1]))
+            if stop - start > sizes[b]:
+                add(start + sizes[b], stop)
+        else:
+            start, _ = drop(len(starts) - 1) if ends and ends[-1] == top else (top, top)
+            top = start + sizes[b]
+        offsets[b] = start
+    return offsets
+
+
+def _pairs(lives: Sequence[Life]) -> int:
+    """How many pairs live together. O(n log n)."""
+    ends = sorted(end for _, end in lives)
+    return sum(k - bisect_right(ends, begin) for k, begin in enumerate(sorted(begin for begin, _ in lives)))
 
 
 def best_of_orders(sections: Sections, enough: int) -> list[int]:

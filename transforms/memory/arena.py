@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, MemRefType, UnitAttr, i8, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    UnitAttr,
+    i8,
+    i64,
+)
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.scf import ConditionOp, ForOp, IfOp, WhileOp, YieldOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -23,7 +33,7 @@ from ...dialects.ge.memory import LaunchOp, SlotOp, arena_alignment
 from ...dialects.ge.types import nbytes
 from ...planning import Algorithm, Buffer, Sharing, align_up, plan_arena
 from ..report import count, missed
-from ..rewriting import is_isolated, sync_type
+from ..rewriting import is_isolated
 
 VIEWS = frozenset(
     f"memref.{name}" for name in ("cast", "collapse_shape", "expand_shape", "reinterpret_cast", "subview")
@@ -58,6 +68,17 @@ def is_step(op: Operation) -> bool:
 
 def steps_in(block: Block) -> Iterator[Operation]:
     return (op for op in block.ops if is_step(op))
+
+
+def _all_steps(block: Block) -> Iterator[Operation]:
+    """Those in loops and branches too, instead of these."""
+    for op in steps_in(block):
+        if isinstance(op, CONTROL):
+            for region in op.regions:
+                for inner in region.blocks:
+                    yield from _all_steps(inner)
+        else:
+            yield op
 
 
 def touched(op: Operation) -> Iterator[SSAValue]:
@@ -231,10 +252,12 @@ def _resize(function: FuncOp, arena: BlockArgument, size: int, alignment: int) -
         said = list(cast("Sequence[DictionaryAttr]", function.arg_attrs.data))
         said[arena.index] = arena_attributes(alignment)
         function.properties["arg_attrs"] = ArrayAttr(said)
-    sync_type(function)
+    function.properties["function_type"] = FunctionType.from_lists(
+        function.body.block.arg_types, list(function.function_type.outputs)
+    )
 
 
 def _tensor_bytes(block: Block, roots: Roots, alignment: int) -> int:
     """All tensors that are computed into the arena, as if each had (aligned) bytes of its own."""
-    outs = (v for op in block.walk() if isinstance(op, LaunchOp) for v in op.outs)
+    outs = (v for op in _all_steps(block) if isinstance(op, LaunchOp) for v in op.outs)
     return sum(align_up(nbytes(v.type), alignment) for v in outs if isinstance(roots.of(v).owner, SlotOp))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gecc.planning import Buffer, arena_size, find_violation, lower_bound, plan_arena, plan_offsets, reuse_ratio
 from gecc.planning.packing import Packing, pack
+from gecc.planning.packing.greedy import pack_in_time
 from gecc.planning.packing.native import is_available
 
 from .instances import CAPACITY, minimalloc, needs_minimalloc, pinwheels
@@ -199,3 +200,28 @@ def test_every_option_with_every_algorithm(
 def test_the_search_is_no_worse_than_greedy_nor_greedy_than_the_first_order(buffers: list[Buffer]):
     search, greedy = (plan_arena(buffers, algorithm=name, seconds=0.5).size for name in ("search", "greedy"))
     assert search <= greedy <= arena_size(buffers, plan_offsets(buffers))
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 12), st.integers(1, 8), st.integers(0, 9)).map(
+            lambda t: Buffer(t[0], t[0] + t[1], 64 * t[2])
+        ),
+        max_size=24,
+    )
+)
+def test_without_a_look_at_pairs_nothing_overlaps(buffers: list[Buffer]):
+    lives, sizes = [(b.begin, b.end) for b in buffers], [b.size for b in buffers]
+    offsets = pack_in_time(lives, sizes, range(len(buffers)))
+    capacity = max((o + b.size for o, b in zip(offsets, buffers, strict=True)), default=0)
+    assert find_violation(buffers, offsets, capacity, 64) is None
+
+
+def test_what_ends_together_is_stacked():
+    """20,000 buffers, 200 million pairs: all results of a graph are read by its last op."""
+    count = 20_000
+    buffers = [Buffer(k, count + 1, 64 * (1 + k % 7)) for k in range(count)]
+    begin = time.process_time()
+    plan = plan_arena(buffers, seconds=1.0)
+    assert plan.proved
+    assert time.process_time() - begin < 5
