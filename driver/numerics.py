@@ -2,7 +2,8 @@
 `--verify-numerics`: does the module still compute what it computed before the passes? If not, which pass is at fault?
 
 Both are run by the reference on the same made-up inputs. A difference is traced by running the first half of the passes
-that ran, and so on: log2(passes) further runs.
+that ran, and so on: log2(passes) further runs. Two more, before and after the pass at fault, tell the first value that
+kept its ONNX name and not its elements.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
     from xdsl.passes import ModulePass
 
 TOLERANCE = 1e-4
@@ -43,7 +45,8 @@ def verify_numerics(
     """
     Compares `module` with the one that `read` gives, before the passes that `ran`.
 
-    raises  PassCrash that names the pass and the output; InputError for a module that the reference cannot run
+    raises  PassCrash that names the pass, the output and the first op that differs; InputError for a module that the
+            reference cannot run
     """
     from ..reference import make_inputs
     from ..reference import run as evaluate
@@ -65,7 +68,12 @@ def verify_numerics(
             right = middle
         else:
             wrong, problem = middle, found
-    crash = PassCrash(f"the outputs change: {problem}", ran[wrong - 1], tuple(ran[: wrong - 1]))
+    before, after = read(), read()
+    run(context, before, ran[: wrong - 1])
+    run(context, after, ran[:wrong])
+    where = first_difference(before, after, inputs)
+    problem = f"the outputs change: {problem}" + (f"; first {where}" if where else "")
+    crash = PassCrash(problem, ran[wrong - 1], tuple(ran[: wrong - 1]))
     write_reproducer(crash, read, context, reproducer, check="--verify-numerics")
     raise crash
 
@@ -79,6 +87,41 @@ def difference(expected: Mapping[str, Any], got: Mapping[str, Any]) -> str | Non
         if problem is not None:
             return f"output '{name}' {problem}"
     return None
+
+
+def first_difference(before: ModuleOp, after: ModuleOp, inputs: Mapping[str, Any]) -> str | None:
+    """
+    The first value, in the order in which `after` computes them, that is other than the one of that name in `before`:
+    what differs, and of which op. None where no value of a name that both have differs. Keeps all values of a run.
+    """
+    from ..dialects.ge.errors import node_name
+    from ..frontend.nodes import names_of_outputs
+    from ..reference import run as evaluate
+
+    known: dict[str, Any] = {}
+    problems: list[str] = []
+
+    def keep(op: Operation, results: Sequence[Any]) -> None:
+        for name, value in zip(names_of_outputs(op), results, strict=False):
+            if name:
+                known.setdefault(name, value)
+
+    def compare(op: Operation, results: Sequence[Any]) -> None:
+        for name, value in zip(names_of_outputs(op), results, strict=False):
+            other = known.pop(name, None)
+            if other is None or problems or _kind(other) != _kind(value):
+                continue  # a pass may give a value another layout or type
+            problem = _differs(other, value)
+            if problem is not None:
+                problems.append(f"node \"{node_name(op)}\": '{op.name}', value '{name}' {problem}")
+
+    evaluate(before, inputs, keep)
+    evaluate(after, inputs, compare)
+    return problems[0] if problems else None
+
+
+def _kind(value: Any) -> object:
+    return (value.dtype, value.shape) if isinstance(value, np.ndarray) else type(value)
 
 
 def _differs(a: Any, b: Any) -> str | None:

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import Builtin, ModuleOp, UnitAttr
+from xdsl.dialects.func import Func
 from xdsl.passes import ModulePass
 
 from gecc import reference
+from gecc.dialects.ge import Ge
+from gecc.dialects.ge.text import parse_module
 from gecc.driver.diagnostics import PassCrash
-from gecc.driver.numerics import difference, verify_numerics
+from gecc.driver.numerics import difference, first_difference, verify_numerics
 from gecc.driver.pipeline import run
 
 ONE = {"y": np.array([1.0, -2.0], np.float32)}
@@ -58,9 +61,32 @@ class StepPass(ModulePass):
         op.attributes[f"step{self.number}"] = UnitAttr()
 
 
+PROGRAM = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %a = ge.exp %x : tensor<2xf32> -> tensor<2xf32> onnx "first" ["a"]
+  %b = ge.FUNCTION %a : tensor<2xf32> -> tensor<2xf32> onnx "second" ["b"]
+  %c = ge.sqrt %b : tensor<2xf32> -> tensor<2xf32> onnx "third" ["c"]
+  func.return %c : tensor<2xf32>
+}
+"""
+
+
+def test_the_first_value_that_differs_is_named_with_its_op():
+    context = Context()
+    for dialect in (Builtin, Func, Ge):
+        context.load_dialect(dialect)
+    before, after = (parse_module(context, PROGRAM.replace("FUNCTION", of), "test.mlir") for of in ("exp", "neg"))
+    inputs = reference.make_inputs(before)
+
+    found = first_difference(before, after, inputs)
+    assert found is not None
+    assert found.startswith("node \"second\": 'ge.neg', value 'b' differs by ")
+    assert first_difference(before, before, inputs) is None
+
+
 @pytest.mark.parametrize("culprit", [0, 3, 6])
 def test_the_pass_at_fault_is_named(culprit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def evaluate(module: ModuleOp, inputs: object) -> dict[str, Any]:
+    def evaluate(module: ModuleOp, inputs: object, watch: object = None) -> dict[str, Any]:
         return {"y": ONE["y"] * (2 if f"step{culprit}" in module.attributes else 1)}
 
     monkeypatch.setattr(reference, "run", evaluate)
