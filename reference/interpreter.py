@@ -26,6 +26,7 @@ from ..dialects.ge.data import array_of
 from ..dialects.ge.errors import InputError, text_of
 from ..dialects.ge.memory import LaunchOp, SlotOp
 from ..dialects.ge.types import element_of, is_element, nbytes, shape_of
+from .arena import Arena
 from .buffers import arith, memref, poisoned, slot
 from .evaluator import evaluate
 from .iteration import loop, scan
@@ -34,24 +35,27 @@ Array = npt.NDArray[Any]
 Watch = Callable[[Operation, Sequence[Any]], None]
 
 
-def run(module: ModuleOp, inputs: Mapping[str, Any], watch: Watch | None = None) -> dict[str, Any]:
+def run(
+    module: ModuleOp, inputs: Mapping[str, Any], watch: Watch | None = None, arena: Arena | None = None
+) -> dict[str, Any]:
     """
     What a module computes.
 
     inputs     by ONNX name; one with a default may be left out
     watch      called with each op of the function and its results
+    arena      what a module on buffers works in; by default a new one
     returns    outputs by ONNX name, in order
     raises     InputError for an input that is missing or does not fit, and for an op that cannot be evaluated
     """
     functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
     if len(functions) != 1:
         raise InputError(f"a program is one function, the module has {len(functions)}")
-    return _Interpreter(module, watch).function(functions[0], inputs)
+    return _Interpreter(module, watch, arena or Arena()).function(functions[0], inputs)
 
 
 class _Interpreter:
-    def __init__(self, module: ModuleOp, watch: Watch | None) -> None:
-        self.module, self.watch = module, watch
+    def __init__(self, module: ModuleOp, watch: Watch | None, arena: Arena) -> None:
+        self.module, self.watch, self.arena = module, watch, arena
 
     def function(self, function: FuncOp, inputs: Mapping[str, Any]) -> dict[str, Any]:
         env: dict[SSAValue, Any] = {}
@@ -60,7 +64,7 @@ class _Interpreter:
             said = said_of(function, k)
             name = text_of(said.get("onnx.name")) or f"input_{k}"
             if "ge.arena" in said:
-                env[argument] = np.full(nbytes(argument.type), 0xFF, np.uint8)
+                env[argument] = self.arena.take(nbytes(argument.type))
             elif "ge.result" in said:
                 outputs[name] = env[argument] = poisoned(argument.type)
             elif name in inputs:
@@ -91,6 +95,7 @@ class _Interpreter:
         for op in block.ops:
             if isinstance(op, ReturnOp | YieldOp | LoopYieldOp | ConditionOp):
                 return [env[v] for v in op.operands]
+            self.arena.before(op)
             results = self.op(op, env)
             if self.watch is not None:
                 self.watch(op, results)
