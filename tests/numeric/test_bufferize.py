@@ -1,28 +1,20 @@
 """A bufferized module computes what the module on tensors does, bit for bit, whatever shares memory with what."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, f32
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp
 
-from gecc.dialects.ge import ONNX_OPS
-from gecc.dialects.ge.bodies import FusionOp, YieldOp
-from gecc.dialects.ge.constants import constant
-from gecc.dialects.ge.memory import SlotOp
 from gecc.dialects.ge.text import module_text, parse_module
-from gecc.dialects.ge.types import nbytes, shape_of, tensor_type
+from gecc.driver.poison import PoisonedArena
 from gecc.driver.registry import default_registry
-from gecc.planning import Buffer, find_violation
 from gecc.reference import make_inputs, run
 from gecc.transforms.memory.ge_bufferize import GeBufferize
 from gecc.transforms.memory.memory_reuse import MemoryReuse
 from gecc.transforms.memory.plan import planned
+
+from .memory_graphs import modules
+from .poisoned import check_plan
 
 PASSES = [
     [GeBufferize()],
@@ -52,20 +44,13 @@ def check(module: ModuleOp) -> None:
                 bufferized = parse(module_text(bufferized))
         bufferized.verify()
         check_plan(bufferized)
-        found = run(bufferized, inputs)
+        found = run(bufferized, inputs, arena=PoisonedArena(bufferized))
         assert found.keys() == expected.keys()
         for name, array in expected.items():
             got, want = np.asarray(found[name]), np.asarray(array)
             assert (got.dtype, got.shape, got.tobytes()) == (want.dtype, want.shape, want.tobytes()), name
         for name, array in kept.items():
             assert inputs[name].tobytes() == array.tobytes(), f"input {name} was written"
-
-
-def check_plan(module: ModuleOp) -> None:
-    slots = [op for op in module.walk() if isinstance(op, SlotOp)]
-    buffers = [Buffer(*op.life, nbytes(op.buffer.type)) for op in slots]
-    capacity = nbytes(slots[0].arena.type) if slots else 0
-    assert find_violation(buffers, [op.offset.value.data for op in slots], capacity, 32) is None
 
 
 # ------------------------------------------------------------------ by hand
@@ -316,126 +301,6 @@ def test_by_hand(case: str):
 
 
 # ------------------------------------------------------------------ at random
-
-
-@dataclass
-class Graph:
-    """Grows a function whose values are of a few shapes, so that operands fit often and die everywhere."""
-
-    module: ModuleOp = field(default_factory=lambda: ModuleOp([]))
-    block: Block = field(default_factory=Block)
-    values: list[SSAValue] = field(default_factory=list)
-
-    def add(self, op: Operation) -> None:
-        self.block.add_op(op)
-        self.values.extend(op.results)
-
-    def constant(self, array: np.ndarray) -> SSAValue:
-        op = constant(array, self.module)
-        self.block.add_op(op)
-        return op.output
-
-    def vector(self, *numbers: int) -> SSAValue:
-        return self.constant(np.array(numbers, np.int64))
-
-
-def onnx_op(kind: str, *operands: SSAValue | None, **attributes: object) -> Operation:
-    return ONNX_OPS["", kind](*operands, **attributes)
-
-
-Draw = Callable[[st.SearchStrategy], object]
-UNARY = ["Exp", "Relu", "Sigmoid", "Identity", "Softmax", "Neg"]
-
-
-def grow(graph: Graph, draw: Draw) -> None:
-    a = draw(st.sampled_from(graph.values))
-    shape = shape_of(a.type)
-    same = [v for v in graph.values if v.type == a.type]
-    match draw(
-        st.sampled_from(
-            [
-                "unary",
-                "unary",
-                "binary",
-                "matmul",
-                "transpose",
-                "view",
-                "concat",
-                "join",
-                "join",
-                "split",
-                "slice",
-                "fusion",
-            ]
-        )
-    ):
-        case "unary":
-            graph.add(onnx_op(draw(st.sampled_from(UNARY)), a))
-        case "binary":
-            b = draw(st.sampled_from([*same, graph.constant(np.float32(0.5))]))
-            graph.add(onnx_op(draw(st.sampled_from(["Add", "Sub", "Mul"])), a, b))
-        case "matmul" if len(shape) == 2:
-            w = graph.constant(np.linspace(-1, 1, shape[1] * 4, dtype=np.float32).reshape(shape[1], 4))
-            graph.add(onnx_op("MatMul", a, w))
-        case "transpose" if len(shape) == 2:
-            graph.add(onnx_op("Transpose", a, perm=[1, 0]))
-        case "view":
-            wanted = draw(st.sampled_from([(-1,), (4, -1), (2, -1), (1, 4, -1)]))
-            graph.add(onnx_op("Reshape", a, graph.vector(*wanted)))
-        case "concat":
-            axis = draw(st.integers(0, len(shape) - 1))
-            graph.add(onnx_op("Concat", *draw(st.lists(st.sampled_from(same), min_size=1, max_size=2)), a, axis=axis))
-        case "join":
-            fresh = [
-                onnx_op(draw(st.sampled_from(UNARY)), v)
-                for v in draw(st.lists(st.sampled_from(same), min_size=2, max_size=3))
-            ]
-            for op in fresh:
-                graph.add(op)
-            axis = draw(st.integers(0, len(shape) - 1))
-            graph.add(onnx_op("Concat", *(op.results[0] for op in fresh), axis=axis))
-        case "split":
-            axis = draw(st.integers(0, len(shape) - 1))
-            if shape[axis] % 2 == 0:
-                graph.add(ONNX_OPS["", "Split"](a, results=2, axis=axis))
-        case "slice":
-            bounds = (graph.vector(draw(st.integers(0, 1))), graph.vector(draw(st.integers(2, 4))), graph.vector(0))
-            graph.add(onnx_op("Slice", a, *bounds))
-        case "fusion":
-            graph.add(fused(a, draw(st.sampled_from(same)), draw(st.sampled_from(UNARY)), draw(st.booleans())))
-        case _:
-            pass
-
-
-def fused(a: SSAValue, b: SSAValue, kind: str, both: bool) -> Operation:
-    block = Block(arg_types=[a.type, b.type])
-    first = onnx_op(kind, block.args[0])
-    second = onnx_op("Add", first.results[0], block.args[1])
-    results = [second.results[0], *([first.results[0]] if both else [])]
-    block.add_ops([first, second, YieldOp(*results)])
-    return FusionOp("Some", [a, b], [r.type for r in results], Region(block))
-
-
-@st.composite
-def modules(draw: Draw) -> ModuleOp:
-    graph = Graph()
-    for _ in range(draw(st.integers(1, 2))):
-        graph.values.append(graph.block.insert_arg(tensor_type(f32, (4, 4)), len(graph.values)))
-    inputs = len(graph.values)
-    for _ in range(draw(st.integers(1, 14))):
-        grow(graph, draw)
-    computed = [v for v in graph.values if nbytes(v.type) < 4096]
-    returned = draw(st.lists(st.sampled_from(computed), min_size=1, max_size=4))
-    graph.block.add_op(ReturnOp(*returned))
-    function = FuncOp(
-        "main",
-        FunctionType.from_lists(list(graph.block.arg_types), [v.type for v in returned]),
-        Region(graph.block),
-        arg_attrs=ArrayAttr([DictionaryAttr({"onnx.name": StringAttr(f"x{k}")}) for k in range(inputs)]),
-        res_attrs=ArrayAttr([DictionaryAttr({"onnx.name": StringAttr(f"y{k}")}) for k in range(len(returned))]),
-    )
-    graph.module.body.block.add_op(function)
-    return graph.module
 
 
 @given(modules())

@@ -72,7 +72,7 @@ def test_the_cases_of_the_onnx_package(capsys: pytest.CaptureFixture[str]):
             wrong.append(f"{case.name}: {error}")
     with capsys.disabled():
         print("", ", ".join(f"{what} {count}" for what, count in counts.most_common()), end=" ")
-    assert not wrong, '\n'.join(wrong)
+    assert not wrong, "\n".join(wrong)
     assert counts["memrefs"] >= 1300
     assert counts["memrefs"] + counts["cut"] >= 1550
 
