@@ -1,9 +1,9 @@
 """
 An arena that forgets: who reads before it writes, after its life, or after somebody else wrote there, reads poison.
 
-    slot a [0, 2)   xxxx          before a step runs, every byte becomes poison but those of the slots that are alive both
-    slot b [1, 3)     xxxx        at it and at the step that ran before it. So a's bytes are poison from step 2 on, and
-    slot c [2, 4)       xxxx      c's when step 2 begins: it finds nothing of what lay there.
+    slot a [0, 2)   xxxx         before a step runs, every byte becomes poison but those of the slots that are alive
+    slot b [1, 3)     xxxx       both at it and at the step that ran before it. So a's bytes are poison from step 2 on,
+    slot c [2, 4)       xxxx     and c's when step 2 begins: it finds nothing of what lay there.
 
 The lives are what the text says, the offsets too: a wrong one shows in the outputs.
 """
@@ -17,11 +17,11 @@ from ..dialects.ge.memory import SlotOp
 from ..dialects.ge.types import nbytes
 from ..reference import Arena
 from ..reference.arena import POISON
-from ..transforms.memory.arena import is_step
+from ..transforms.memory.arena import numbered
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir import Block, Operation
+    from xdsl.ir import Operation
 
 
 class PoisonedArena(Arena):
@@ -37,7 +37,7 @@ class PoisonedArena(Arena):
         for function in module.body.block.ops:
             for region in function.regions:
                 for block in region.blocks:
-                    self._numbers.update((op, k) for k, op in enumerate(steps(block)))
+                    self._numbers.update((op, k) for k, op in enumerate(numbered(block)))
         slots = [op for op in module.walk() if isinstance(op, SlotOp)]
         self._slots = [(*op.life, op.offset.value.data, nbytes(op.buffer.type)) for op in slots]
         self._last: int | None = None
@@ -63,14 +63,3 @@ class PoisonedArena(Arena):
             for begin, end, offset, size in self._slots:
                 if begin <= step < end and begin <= self._last < end:
                     yield offset, offset + size
-
-
-def steps(block: Block) -> Iterator[Operation]:
-    """The steps of a block as lives are numbered: those in loops and branches one after the other."""
-    for op in block.ops:
-        if op.name.startswith("scf.") and op.regions:
-            for region in op.regions:
-                for inner in region.blocks:
-                    yield from steps(inner)
-        elif is_step(op):
-            yield op

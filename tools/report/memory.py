@@ -147,12 +147,12 @@ def _plan(strategy: str, function: FuncOp, seconds: float) -> Plan:
     from ...dialects.ge.memory import SlotOp, arena_alignment
     from ...dialects.ge.types import nbytes
     from ...planning import Buffer, explain_peak, lower_bound
-    from ...transforms.memory.arena import Roots, arena_of
+    from ...transforms.memory.arena import Roots, arena_of, numbered
 
     arena = arena_of(function)
     assert arena is not None
     block = function.body.block
-    steps = list(_steps(block))
+    steps = list(numbered(block))
     words = [_words(op) for op in steps]
     slots = [op for op in block.ops if isinstance(op, SlotOp)]
     names = _written(steps, Roots(block))
@@ -177,17 +177,6 @@ def _tensor(buffer: Buffer, offset: int, steps: Sequence[str]) -> Tensor:
 
     made, read = words(buffer.begin), words(buffer.end - 1)
     return Tensor(buffer.name, buffer.begin, buffer.end, offset, buffer.size, made, read)
-
-
-def _steps(block: Any) -> Iterator[Operation]:
-    """As `lives` numbers them: those of a loop one by one."""
-    from xdsl.dialects.scf import ForOp
-
-    from ...transforms.memory.arena import steps_in
-
-    for op in steps_in(block):
-        inner = list(steps_in(op.body.block)) if isinstance(op, ForOp) else []
-        yield from inner or [op]
 
 
 def _written(steps: Sequence[Operation], roots: Any) -> dict[SSAValue, str]:

@@ -70,13 +70,13 @@ def steps_in(block: Block) -> Iterator[Operation]:
     return (op for op in block.ops if is_step(op))
 
 
-def _all_steps(block: Block) -> Iterator[Operation]:
-    """Those in loops and branches too, instead of these."""
+def numbered(block: Block) -> Iterator[Operation]:
+    """The steps of a block in the order of their numbers: those in loops and branches one after the other."""
     for op in steps_in(block):
         if isinstance(op, CONTROL):
             for region in op.regions:
                 for inner in region.blocks:
-                    yield from _all_steps(inner)
+                    yield from numbered(inner)
         else:
             yield op
 
@@ -259,5 +259,5 @@ def _resize(function: FuncOp, arena: BlockArgument, size: int, alignment: int) -
 
 def _tensor_bytes(block: Block, roots: Roots, alignment: int) -> int:
     """All tensors that are computed into the arena, as if each had (aligned) bytes of its own."""
-    outs = (v for op in _all_steps(block) if isinstance(op, LaunchOp) for v in op.outs)
+    outs = (v for op in numbered(block) if isinstance(op, LaunchOp) for v in op.outs)
     return sum(align_up(nbytes(v.type), alignment) for v in outs if isinstance(roots.of(v).owner, SlotOp))
