@@ -121,7 +121,10 @@ def first_difference(before: ModuleOp, after: ModuleOp, inputs: Mapping[str, Any
 
 
 def _kind(value: Any) -> object:
-    return (value.dtype, value.shape) if isinstance(value, np.ndarray) else type(value)
+    if isinstance(value, list | tuple):
+        return type(value)
+    array = np.asarray(value)
+    return array.dtype, array.shape
 
 
 def _differs(a: Any, b: Any) -> str | None:
