@@ -3,7 +3,7 @@ Number problems, cut out of the compiler: integers in, integers out; nothing her
 
     memory   arena.py     lifetimes -> offsets in one arena        check.py   its slow referee     explain.py   its peak
              packing/     greedy, exact search, GE's allocators    order.py, beam.py   the order of tasks
-    L2       piece.py     tensors, ops, groups of ops
+    L2       piece.py     tensors, ops, groups of ops            rows.py    which rows a tile touches
              traffic.py   the traffic model (on footprint.py, one group, and distance.py, between groups)
              tiles.py     the search for groups
              judge.py     an LRU cache that replays accesses       trace.py   a plan's accesses
@@ -29,9 +29,9 @@ from .beam import Order, best_order
 from .check import Violation, find_violation
 from .explain import Peak, explain_peak
 from .judge import Access, CacheKind, Replayed, judge, judge_parts
-from .piece import Group, Op, Piece, Plan, Tensor, balanced
+from .piece import Group, Op, Piece, Plan, Tensor, Window, balanced
 from .score import JudgedScorer, Score, Scorer
-from .tiles import SearchOptions, keep_judged, search, single, single_plan
+from .tiles import SearchOptions, keep_judged, kernel_steps, search, single, single_plan
 from .trace import Memory, memory_of, replay, scratch_offsets, trace_of
 from .traffic import GroupTraffic, Machine, Model, Traffic
 from .tuning import TuningSpace, groups_of, plan_key, structure_key, with_groups
@@ -63,6 +63,7 @@ __all__ = [
     "Traffic",
     "TuningSpace",
     "Violation",
+    "Window",
     "align_up",
     "arena_size",
     "balanced",
@@ -73,6 +74,7 @@ __all__ = [
     "judge",
     "judge_parts",
     "keep_judged",
+    "kernel_steps",
     "lower_bound",
     "memory_of",
     "plan_arena",

@@ -37,7 +37,7 @@ class JudgedScorer:
         self._piece = piece
         self._machine = machine
         self._page = page
-        self._model = Model(piece, machine)
+        self._model = Model(piece, machine, page)
         self._outputs = [i for i, t in enumerate(piece.tensors) if t.output]
 
     def __call__(self, plan: Plan) -> Score:

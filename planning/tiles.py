@@ -1,5 +1,5 @@
 """
-The search for L2 groups: which runs of ops run tile by tile along the batch, and how many samples a tile holds.
+The search for L2 groups: which runs of ops run tile by tile along the batch (or rows), and how many a tile holds.
 
     conv1 | conv2 | conv3      ->      [conv1 conv2 conv3] in 6 tiles of 6 samples
 
@@ -16,12 +16,15 @@ from typing import Literal
 
 from .footprint import SCRATCH, Footprint
 from .piece import Group, Piece, Plan, balanced
+from .rows import lines_can_be_kept, shares_are_whole
 from .traffic import Machine, Model, State
 
 # A piece whose traffic is this near to its compulsory bytes has nothing to gain.
 NOTHING_TO_GAIN = 1.001
 # Ends of candidate runs: all up to this many ops, then only where fewest bytes cross the cut.
 EVERY_END = 8
+# Steps in which an op by itself walks over rows: as samples where they do not overlap.
+STEPS = 16
 # So many ends in a row at which not one sample fits, and longer runs are not tried.
 HOPELESS = 8
 
@@ -55,45 +58,75 @@ class SearchOptions:
                 raise ValueError(f"{name} must be at least 1, got {number}")
 
 
-def single_plan(piece: Piece, machine: Machine) -> list[Group]:
-    """Every op by itself: the baseline of all savings."""
-    return [single(piece, k, machine) for k in range(len(piece.ops))]
+def single_plan(piece: Piece, machine: Machine, page: int = 4096) -> list[Group]:
+    """Every op by itself: the baseline of all savings. `page` is what the cache counts in, bytes."""
+    return [single(piece, k, machine, page) for k in range(len(piece.ops))]
 
 
-def single(piece: Piece, k: int, machine: Machine) -> Group:
-    """
-    One op as its own kernel walks: sample by sample where its weights and a sample's slices fit the cache, else in
-    the fewest steps whose slices fit, with the weights streamed for each. An op that does not tile is one step.
-    """
+def single(piece: Piece, k: int, machine: Machine, page: int = 4096) -> Group:
+    """One op as its own kernel walks (`kernel_steps`). An op that does not tile is one step."""
     op = piece.ops[k]
     if not op.tileable:
         return Group(k, k + 1, piece.batch)
 
-    tensors = [piece.tensors[t] for t in {*op.reads, *op.writes}]
-    whole = sum(t.bytes for t in tensors if not t.batched)
-    sample = sum(t.bytes for t in tensors if t.batched) // piece.batch
-    if whole == 0 or whole + 2 * sample <= machine.l2_bytes:
-        return Group(k, k + 1, 1)
-    samples = max(1, min(piece.batch, machine.l2_bytes // max(1, sample)))
-    return Group(k, k + 1, balanced(piece.batch, samples))
+    tensors = [(piece.tensors[t].bytes, piece.reads_whole(k, t)) for t in {*op.reads, *op.writes}]
+    extent = piece.extent(k)
+    whole = sum(size for size, all_ in tensors if all_)
+    moving = sum(size for size, all_ in tensors if not all_)
+    strips = sum(piece.tensors[t].strips for t in {*op.reads, *op.writes} if not piece.reads_whole(k, t))
+    by_samples = piece.batch > 1
+    samples = kernel_steps(
+        extent, whole, moving, machine.l2_bytes, strips_bytes=0 if by_samples else strips * page, samples=by_samples
+    )
+    return Group(k, k + 1, samples)
+
+
+def kernel_steps(
+    extent: int, whole: int, moving: int, cache_bytes: int, *, strips_bytes: int = 0, samples: bool = True
+) -> int:
+    """
+    How many slices a kernel takes at a time: one where what it reads whole and two slices fit the cache (of rows, that
+    are many, as many as make a few steps), else as many as fit, and what it reads whole is streamed for each step. Rows
+    of which not even the pages fit are taken all at once.
+
+    extent         slices
+    whole, moving  bytes that each step reads, and that all steps together touch
+    strips_bytes   of pages in which the runs of bytes of one slice begin
+    samples        whether slices are samples, or rows
+    """
+    fine = 1 if samples else max(1, extent // STEPS)
+    one = moving * fine // extent + strips_bytes
+    if 2 * strips_bytes > cache_bytes:
+        return extent
+    if whole == 0 or whole + 2 * one <= cache_bytes:
+        return fine
+    return balanced(extent, max(1, min(extent, cache_bytes * fine // max(1, one))))
 
 
 def search(
-    piece: Piece, machine: Machine, options: SearchOptions | None = None, barred: Collection[int] = ()
+    piece: Piece,
+    machine: Machine,
+    options: SearchOptions | None = None,
+    barred: Collection[int] = (),
+    page: int = 4096,
 ) -> list[Group]:
     """
     The best plan found.
 
     barred    ops that no group may hold (a blacklist); ops that do not tile never are in one
+    page      bytes in which the cache counts
     returns   groups that cover all ops; those of two and more ops are L2 groups. Never more bytes or time than
               every op by itself, by the model
     cost      about linear in ops; ops x ends x tile counts x labels steps of the model
     """
     options = options or SearchOptions()
-    model = Model(piece, machine)
-    singles = single_plan(piece, machine)
+    model = Model(piece, machine, page)
+    singles = single_plan(piece, machine, page)
     baseline = model.evaluate(singles)
-    if piece.batch == 1 or baseline.total <= NOTHING_TO_GAIN * piece.compulsory_bytes():
+    if (
+        all(piece.extent(k) == 1 for k in range(len(piece.ops)))
+        or baseline.total <= NOTHING_TO_GAIN * piece.compulsory_bytes()
+    ):
         return singles
 
     best = _Search(model, options, frozenset(barred), singles).run()
@@ -194,7 +227,8 @@ class _Search:
         for end in range(begin + 1, min(len(self.piece.ops), begin + self.options.longest) + 1):
             if not self.piece.ops[end - 1].tileable or end - 1 in self.barred:
                 return
-            run.grow()
+            if not run.grow():
+                return
             if end - begin == 1 or not (end - begin <= EVERY_END or self._narrow(end)):
                 continue
             if not run.reuses_something():
@@ -214,28 +248,27 @@ class _Search:
         """Tile counts with resident weights, beginning with the least; else the least with streamed weights."""
         sample = run.bytes_a_sample()
         resident: list[Footprint] = []
-        for tiles in self._tile_counts(sample, self.limit - run.whole):
-            shape = self._shape(run, tiles)
-            if shape is None or shape.working_set > self.limit or shape.hit_share < self.options.fusion_threshold:
-                continue
-            if all(shape.group != other.group for other in resident):
-                resident.append(shape)
-            if len(resident) == self.options.tile_counts:
+        for tiles in self._tile_counts(run, sample, self.limit - run.whole):
+            shapes = [
+                shape
+                for shape in self._shapes(run, tiles)
+                if shape.working_set <= self.limit and shape.hit_share >= self.options.fusion_threshold
+            ]
+            resident += [shape for shape in shapes if all(shape.group != other.group for other in resident)]
+            if len({shape.group.samples for shape in resident}) == self.options.tile_counts:
                 break
         if resident or run.whole == 0:
             return resident
 
         spare = run.whole - run.largest_whole
-        for tiles in self._tile_counts(sample, self.limit - run.largest_whole)[:2]:
-            shape = self._shape(run, tiles)
-            if shape is None or shape.working_set - spare > self.limit:
-                continue
-            if shape.hit_share >= self.options.fusion_threshold:
-                return [shape]
+        for tiles in self._tile_counts(run, sample, self.limit - run.largest_whole)[:2]:
+            for shape in self._shapes(run, tiles):
+                if shape.working_set - spare <= self.limit and shape.hit_share >= self.options.fusion_threshold:
+                    return [shape]
         return []
 
-    def _tile_counts(self, sample: int, room: int) -> list[int]:
-        batch = self.piece.batch
+    def _tile_counts(self, run: "_Run", sample: int, room: int) -> list[int]:
+        batch = self.piece.extent(run.end - 1)
         samples = room // max(1, sample)
         if samples < 1:
             return []
@@ -243,10 +276,16 @@ class _Search:
         counts = (least, least + 1, 2 * least, 4 * least, batch)
         return sorted({min(n, batch) for n in counts})
 
-    def _shape(self, run: "_Run", tiles: int) -> Footprint | None:
-        samples = -(-self.piece.batch // tiles)
-        group = Group(run.begin, run.end, samples)
-        return self.model.shape(group) if group.tiles(self.piece.batch) > 1 else None
+    def _shapes(self, run: "_Run", tiles: int) -> list[Footprint]:
+        """Of a run in about so many tiles: what overlaps computed again, and kept."""
+        group = Group(run.begin, run.end, -(-self.piece.extent(run.end - 1) // tiles))
+        if self.piece.tiles(group) < 2 or not shares_are_whole(self.piece, group):
+            return []
+        again = self.model.shape(group)
+        if not again.halo:
+            return [again]
+        kept = group._replace(lines=True)
+        return [again, self.model.shape(kept)] if lines_can_be_kept(self.piece, kept) else [again]
 
 
 class _Run:
@@ -262,26 +301,30 @@ class _Run:
         self._made: list[int] = []
         self._reuses = False
 
-    def grow(self) -> None:
-        op = self.piece.ops[self.end]
+    def grow(self) -> bool:
+        """Takes in the next op; False where that reads all of what the run makes, for each slice."""
+        k, op = self.end, self.piece.ops[self.end]
         self.end += 1
         whole = 0
         for t in dict.fromkeys(op.reads):
-            tensor = self.piece.tensors[t]
-            whole += 0 if tensor.batched else tensor.bytes
+            tensor, all_ = self.piece.tensors[t], self.piece.reads_whole(k, t)
+            if all_ and self.piece.producer.get(t, -1) >= self.begin:
+                return False
+            whole += tensor.bytes if all_ else 0
             if self.piece.producer.get(t, -1) >= self.begin:
                 self._reuses = True
                 continue
             if t in self._inputs:
-                self._reuses |= tensor.batched
+                self._reuses |= not all_
                 continue
             self._inputs.add(t)
-            if tensor.batched:
-                self._input_bytes += tensor.bytes
-            else:
+            if all_:
                 self.whole += tensor.bytes
+            else:
+                self._input_bytes += tensor.bytes
         self.largest_whole = max(self.largest_whole, whole)
         self._made += op.writes
+        return True
 
     def reuses_something(self) -> bool:
         """An op reads what another of the run wrote, or two read the same."""
@@ -302,7 +345,7 @@ class _Run:
         for step in change:
             alive += step
             most = max(most, alive)
-        return -(-(outside + most) // self.piece.batch)
+        return -(-(outside + most) // self.piece.extent(self.end - 1))
 
 
 def crossing_bytes(piece: Piece) -> list[int]:

@@ -53,6 +53,7 @@ class GroupTraffic:
     """
     One group of a plan, modelled.
 
+    halo                 its tiles need what their neighbours compute
     read, written        bytes from and to memory while it runs (a write-back is counted where it is noticed)
     working_set          bytes of one tile: weights, inputs, outputs, scratch
     intermediate_bytes   read by the group's ops of what its own ops wrote
@@ -62,6 +63,7 @@ class GroupTraffic:
 
     group: Group
     tiles: int
+    halo: bool
     read: float
     written: float
     working_set: int
@@ -110,7 +112,8 @@ class State:
 class Model:
     """Traffic of plans of one piece on one machine."""
 
-    def __init__(self, piece: Piece, machine: Machine):
+    def __init__(self, piece: Piece, machine: Machine, page: int = 4096):
+        self.page = page
         self.piece = piece
         self.machine = machine
         self.capacity = machine.l2_bytes
@@ -126,7 +129,7 @@ class Model:
         body = self._body
         if body is None or (body.begin, body.end) != (group.begin, group.end):
             body = self._body = body_of(self.piece, group.begin, group.end)
-        return footprint(self.piece, body, group.samples, self.capacity, self.machine.cache)
+        return footprint(self.piece, body, group, self.capacity, self.machine.cache, self.page)
 
     def start(self) -> State:
         return State(-1, None, None, {}, [])
@@ -261,7 +264,8 @@ class Model:
         state = self.start()
         groups: list[GroupTraffic] = []
         for group in plan:
-            if group.begin != here or group.end <= here or not 1 <= group.samples <= self.piece.batch:
+            fits = here == group.begin < group.end and 1 <= group.samples <= self.piece.extent(group.end - 1)
+            if not fits:
                 raise ValueError(
                     f"group [{group.begin}, {group.end}) of {group.samples} samples does not follow {here}"
                 )
@@ -308,6 +312,7 @@ class Model:
         return GroupTraffic(
             shape.group,
             shape.tiles,
+            shape.halo,
             read,
             written,
             shape.working_set,

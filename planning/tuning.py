@@ -17,6 +17,7 @@ from random import Random
 
 from .footprint import SCRATCH, Footprint
 from .piece import Group, Piece, Plan, balanced
+from .rows import can_be_cut, shares_are_whole
 from .tiles import SearchOptions, crossing_bytes
 from .traffic import Model
 
@@ -129,9 +130,10 @@ class TuningSpace:
         """The tilings of a run that the options allow, fewest tiles first; at most TILINGS."""
         found = self._tilings.get((begin, end))
         if found is None:
-            batch = self.piece.batch
+            batch = self.piece.extent(end - 1)
             samples = sorted({balanced(batch, n) for n in range(1, batch)}, reverse=True)
-            shapes = (self._model.shape(Group(begin, end, n)) for n in samples)
+            groups = [g for n in samples if shares_are_whole(self.piece, g := Group(begin, end, n))]
+            shapes = [self._model.shape(group) for group in (groups if can_be_cut(self.piece, begin, end) else [])]
             found = [shape.group for shape in shapes if shape.tiles > 1 and self._fits(shape)]
             if len(found) > TILINGS:
                 # The largest tiles one by one, the smaller ones at ever wider steps.

@@ -24,6 +24,7 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects.ge.bodies import FusionOp, YieldOp, yielded
 from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.interfaces import Box, Tiles, View, whole
+from ..dialects.ge.memory import LaunchOp
 from ..dialects.ge.types import shape_of
 
 
@@ -37,19 +38,23 @@ def boxes_needed(op: Operation, boxes: Sequence[Box]) -> list[Box] | None:
     if isinstance(op, FusionOp):
         wanted = boxes_in_body(op, boxes)
         return None if wanted is None else [wanted.get(a, whole(a)) for a in op.body.block.args]
-    if not isinstance(op, Tiles) or len(op.results) != 1:
+    if not isinstance(op, Tiles):
         return None
-    cuts = zip(boxes[0], whole(op.results[0]), op.loops(), strict=False)
-    if any(cut != all_ and word != "parallel" for cut, all_, word in cuts):
+    cuts = [
+        {k: part for k, part in enumerate(box) if part != (0, shape_of(r.type)[k])}
+        for r, box in zip(op.results, boxes, strict=True)
+    ]
+    words = op.loops()
+    if any(cut != cuts[0] for cut in cuts) or any(words[k] != "parallel" for k in cuts[0]):
         return None
     needed = op.operand_tiles(boxes[0])
     return needed if all(size > 0 for box in needed for _, size in box) else None
 
 
-def boxes_in_body(fusion: FusionOp, boxes: Sequence[Box]) -> dict[SSAValue, Box] | None:
+def boxes_in_body(fusion: FusionOp | LaunchOp, boxes: Sequence[Box]) -> dict[SSAValue, Box] | None:
     """
-    The box of each value in a fusion's body for boxes of its results, from the results backwards; None where an op
-    cannot be cut so, or two readers of a value want different boxes of it.
+    The box of each value in a fusion's or launch's body for boxes of its results, from the results backwards; None
+    where an op cannot be cut so, or two readers of a value want different boxes of it.
     """
     wanted: dict[SSAValue, Box] = {}
 

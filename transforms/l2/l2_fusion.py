@@ -5,31 +5,34 @@ Ops that follow each other run tile by tile, so that what one gives the next is 
     %2 = ge.relu %1             ->             tiling #ge.l2_tiling<axes = [0], tile = [6], tiles = 6, ...> {
     %3 = ge.conv %2, %w2                       ge.conv ...; ge.relu ...; ge.conv ...; ge.yield }
 
-Batch tiles of static graphs. Whether a group pays is modelled (planning/traffic.py), searched (planning/tiles.py) and
-judged by replaying every access through a cache of the target's size (planning/judge.py, which shares nothing with
-the model): a group stays only if the judge too counts fewer bytes from and to memory. "No group" always competes, and
-wins a tie. All figures are modelled; none was measured on an accelerator.
+Static graphs are cut along the batch, and what is left along rows. Whether a group pays is modelled
+(planning/traffic.py), searched (planning/tiles.py) and judged: the function is lowered to loops over buffers, and every
+access of these goes through a cache of the target's size (replayed.py, planning/judge.py, which share nothing with the
+model). Groups stay only if the judge too counts fewer bytes from and to memory. "No group" always competes, and wins a
+tie. All figures are modelled; none was measured on an accelerator.
 
 Needs a static function on tensors. Leaves the meaning as it was: a group's body is the ops themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ge.attributes import L2TilingAttr
 from ...dialects.ge.bodies import FusionOp
 from ...dialects.ge.core import GeOp
-from ...dialects.ge.errors import UsageError, text_of
-from ...dialects.ge.types import shape_of
+from ...dialects.ge.errors import InputError, UsageError, text_of
+from ...dialects.ge.interfaces import Joins, Parts
+from ...dialects.ge.types import nbytes, shape_of
 from ...planning import (
     Group,
     GroupTraffic,
@@ -45,12 +48,18 @@ from ...planning import (
 from ...targets import MIB, Target
 from ...targets import get as get_target
 from ..base import GePass
-from ..fusion.fusion import CannotFuse, fuse
+from ..fusion.fusion import CannotFuse, fuse, inline
 from ..fusion.names import resolve
-from ..report import count, missed
+from ..memory.arena import Layout, lay_out
+from ..memory.ge_bufferize import bufferize
+from ..memory.tiles import tiled
+from ..report import Report, collecting, count, missed
 from ..rewriting import functions
-from .piece import Described, describe
+from .piece import Described, Kind, Lying, describe
+from .replayed import trace_of_function
 from .tune import Applied, Planner, Task, Tuner, Untuned
+
+_KINDS: tuple[Kind, ...] = ("batch", "rows")
 
 _FIGURES = {
     "model_before": "bytes from and to memory without groups, by the model",
@@ -81,7 +90,7 @@ class L2Fusion(GePass):
     name = "l2-fusion"
     ge_name = "L2FusionPass"
     level = None
-    summary = "Groups ops that meet in the L2 cache and cuts them into batch tiles"
+    summary = "Groups ops that meet in the L2 cache and cuts them into tiles"
 
     l2_size: float | None = None
     target: str = "brief-910b"
@@ -108,13 +117,9 @@ class L2Fusion(GePass):
             raise UsageError(f"l2-fusion: blacklist: {err}") from None
         planner = self._planner()
         for function in functions(op):
-            if any(isinstance(o, FusionOp) and o.tiling is not None for o in function.body.block.ops):
+            if any(is_group(o) for o in function.body.block.ops):
                 continue  # it has its groups
-            described = describe(function, machine.alignment)
-            if described is None:
-                missed(function, "has no groups: it is not static, or has no batch to cut")
-                continue
-            self._function(function, described, machine, options, barred, planner)
+            self._function(function, machine, options, barred, planner)
         planner.end()
 
     def _planner(self) -> Planner:
@@ -145,43 +150,37 @@ class L2Fusion(GePass):
         return machine
 
     def _function(
-        self,
-        function: FuncOp,
-        described: Described,
-        machine: Target,
-        options: SearchOptions,
-        barred: set[str],
-        planner: Planner,
+        self, function: FuncOp, machine: Target, options: SearchOptions, barred: set[str], planner: Planner
     ) -> None:
-        piece = described.piece
-        out = [k for k, op in enumerate(described.ops) if _types(op) & barred]
-        singles = single_plan(piece, machine)
-
-        def judged(plan: Plan) -> int:
-            return replay(piece, plan, machine.l2_bytes, machine.cache, self.page).total
-
-        def searched() -> list[Group]:
-            plan = search(piece, machine, options, out)
-            return keep_judged(plan, singles, judged) if groups_of(plan) else plan
-
-        name = function.sym_name.data
-        task = Task(name, piece, machine, self.page, options, frozenset(out), tuple(sorted(barred)), singles)
-        plan = planner.plan(task, searched)
-        before = judged(singles)
-        after = judged(plan) if groups_of(plan) else before
-        model = Model(piece, machine)
-        modelled, baseline = model.evaluate(plan), model.evaluate(singles)
-        for k in reversed(range(len(plan))):
-            group, traffic = plan[k], modelled.groups[k]
-            if group.end - group.begin > 1:
-                # What the group saves shows in the whole: it also leaves the cache to what runs after it.
-                without = [*plan[:k], *singles[group.begin : group.end], *plan[k + 1 :]]
-                saved = model.evaluate(without).total - modelled.total
-                self._form(described, group, _tiling(described, group, traffic, saved, machine))
+        if not any(describe(function, kind) for kind in _KINDS):
+            missed(function, "has no groups: it is not static, or has no batch and no rows to cut")
+            return
+        try:
+            before, lying = self._judged(function, machine)
+        except InputError as err:
+            missed(function, f"has no groups: {err}")
+            return
+        after = before
+        modelled: list[tuple[float, float]] = []
+        bound = 0
+        for kind in _KINDS:
+            described = describe(function, kind, lying)
+            if described is None:
+                continue
+            # What tuning finds is the plan of the first kind; the second takes what that leaves.
+            task = self._task(function, described, machine, options, barred)
+            plan = (Untuned() if modelled else planner).plan(task, partial(self._searched, task))
+            singles, model = task.singles, Model(task.piece, machine, self.page)
+            totals = [model.evaluate(p).total for p in (singles, plan)]
+            bound = bound or described.piece.compulsory_bytes()
+            formed = self._form_all(described, plan, singles, model, machine)
+            kept, after = self._keep_judged(function, formed, after, machine)
+            modelled.append((totals[0], totals[1] if len(kept) == len(formed) else totals[0]))
+            count("groups", len(kept))
         numbers = {
-            "bound": piece.compulsory_bytes(),
-            "model_before": int(baseline.total),
-            "model_after": int(modelled.total),
+            "bound": bound,
+            "model_before": int(modelled[0][0]),
+            "model_after": int(modelled[0][0] - sum(one - two for one, two in modelled)),
             "judge_before": before,
             "judge_after": after,
         }
@@ -193,40 +192,140 @@ class L2Fusion(GePass):
         for name, text in _FIGURES.items():
             count(text, numbers[name])
 
-    def _form(self, described: Described, group: Group, tiling: L2TilingAttr) -> None:
-        ops = list(_members(described, group))
-        try:
-            fusion = fuse(ops, "L2")
-        except CannotFuse as err:
-            missed(ops[-1], f"no group: {err}")
-            return
-        fusion.properties["tiling"] = tiling
-        count("groups")
+    def _task(
+        self, function: FuncOp, described: Described, machine: Target, options: SearchOptions, barred: set[str]
+    ) -> Task:
+        out = frozenset(k for k, op in enumerate(described.ops) if is_group(op) or types_of(op) & barred)
+        singles = single_plan(described.piece, machine, self.page)
+        rules = tuple(sorted(barred))
+        return Task(function.sym_name.data, described.piece, machine, self.page, options, out, rules, singles)
+
+    def _searched(self, task: Task) -> list[Group]:
+        """The plan that the model finds, and what of it holds before the trace that the plan itself gives."""
+        piece, machine = task.piece, task.machine
+        plan = search(piece, machine, task.options, task.barred, self.page)
+
+        def judged(plan: Plan) -> int:
+            return replay(piece, plan, machine.l2_bytes, machine.cache, self.page).total
+
+        return keep_judged(plan, task.singles, judged) if groups_of(plan) else plan
+
+    def _judged(self, function: FuncOp, machine: Target) -> tuple[int, Lying]:
+        """Bytes from and to memory of the function as it stands, on buffers; and where its values lie."""
+        copy = function.clone()
+        values = list(zip(_values(function), _values(copy), strict=True))
+        with collecting(Report()):
+            buffers = bufferize(copy, in_place=True)
+            lay_out(copy, Layout(alignment=machine.alignment))
+        trace = trace_of_function(copy, machine.l2_bytes, self.page)
+        addresses: dict[SSAValue, int] = {}
+        slots: dict[SSAValue, SSAValue] = {}
+        for mine, other in values:
+            buffer = buffers.get(other)
+            if buffer is None or buffer not in trace.places:
+                continue
+            slots[mine], place = trace.roots.of(buffer), trace.places[buffer]
+            if place.buffer == trace.arena and place.is_in_a_row():
+                addresses[mine] = place.begin
+        free = {op for op in function.body.block.ops if _moves_nothing(op, slots)}
+        return trace.judged(machine.l2_bytes, machine.cache, self.page).total, Lying(addresses, free)
+
+    def _form_all(
+        self, described: Described, plan: Plan, singles: Plan, model: Model, machine: Target
+    ) -> list[tuple[float, FusionOp]]:
+        """Makes the plan's groups; with each the bytes that the model says it saves."""
+        modelled = model.evaluate(plan)
+        formed: list[tuple[float, FusionOp]] = []
+        for k in reversed(range(len(plan))):
+            group, traffic = plan[k], modelled.groups[k]
+            if group.end - group.begin == 1:
+                continue
+            # What the group saves shows in the whole: it also leaves the cache to what runs after it.
+            without = [*plan[:k], *singles[group.begin : group.end], *plan[k + 1 :]]
+            saved = model.evaluate(without).total - modelled.total
+            ops = _members(described, group)
+            try:
+                fusion = fuse(ops, "L2")
+            except CannotFuse as err:
+                missed(ops[-1], f"no group: {err}")
+                continue
+            fusion.properties["tiling"] = _tiling(described, group, fusion, traffic, saved, machine)
+            if tiled(fusion) is None:
+                missed(fusion, "no group: its tiles cannot be run in a loop")
+                inline(fusion)
+                continue
+            formed.append((saved, fusion))
+        return formed
+
+    def _keep_judged(
+        self, function: FuncOp, formed: list[tuple[float, FusionOp]], without: int, machine: Target
+    ) -> tuple[list[FusionOp], int]:
+        """
+        Takes apart what the judge does not find better, those first that save least; returns the groups that are left,
+        and the bytes then. At most a few judgements: half of the groups go at a time.
+        """
+        left = [fusion for _, fusion in sorted(formed, key=lambda pair: -pair[0])]
+        while left:
+            judged, _ = self._judged(function, machine)
+            if judged < without:
+                return left, judged
+            gone = left[len(left) // 2 :]
+            left = left[: len(left) // 2]
+            for fusion in gone:
+                missed(fusion, "no group: the judge finds no fewer bytes")
+                inline(fusion)
+        return [], without
 
 
-def _members(described: Described, group: Group) -> Iterator[Operation]:
-    """The ops of a group in order, and the views between them of what they make."""
-    views: dict[int, list[Operation]] = {}
-    for at, view in described.views:
-        views.setdefault(at, []).append(view)
-    made: set[Any] = set()
-    for k in range(group.begin, group.end):
-        # A view of the last op's result stays outside: nobody in the group reads it.
-        for view in views.get(k, ()) if k > group.begin else ():
-            if any(v in made for v in view.operands):
-                made.update(view.results)
-                yield view
-        made.update(described.ops[k].results)
-        yield described.ops[k]
+def _values(function: FuncOp) -> Iterator[SSAValue]:
+    return (r for op in function.body.block.ops for r in op.results)
 
 
-def _tiling(described: Described, group: Group, traffic: GroupTraffic, saved: float, machine: Target) -> L2TilingAttr:
+def _moves_nothing(op: Operation, slots: Mapping[SSAValue, SSAValue]) -> bool:
+    """Whether a join's operands lie in its result, or all of a cut's operand in its results."""
+    if not isinstance(op, Joins | Parts) or not all(v in slots for v in op.results):
+        return False
+    if isinstance(op, Joins):
+        home = slots[op.results[0]]
+        return len(set(op.operands)) == len(op.operands) and all(slots.get(v) is home for v in op.operands)
+    source = op.operands[0]
+    if not isinstance(source.owner, Operation) or sum(nbytes(r.type) for r in op.results) != nbytes(source.type):
+        return False
+    only = all(use.operation is op for use in source.uses)
+    return only and source in slots and all(slots[r] is slots[source] for r in op.results)
+
+
+def _members(described: Described, group: Group) -> list[Operation]:
+    """The ops of a group in order, and what moves no byte between them."""
+    inside = described.ops[group.begin : group.end]
+    order = list(inside)
+    views = [(at, view) for at, view in described.views if group.begin < at < group.end]
+    made: set[Operation] = set(inside)
+    for _, view in views:
+        if any(v.owner in made for v in view.operands):
+            made.add(view)
+    read: set[Operation] = set(inside)
+    for _, view in reversed(views):
+        if view in made and any(use.operation in read for r in view.results for use in r.uses):
+            read.add(view)
+    for at, view in reversed(views):
+        if view in read:
+            order.insert(at - group.begin, view)
+    return order
+
+
+def _tiling(
+    described: Described, group: Group, fusion: FusionOp, traffic: GroupTraffic, saved: float, machine: Target
+) -> L2TilingAttr:
+    """What stands on a group: its tile in rows of its first result."""
     last = described.ops[group.end - 1]
-    rows = shape_of(last.results[0].type)[0] // described.piece.batch
+    axis = described.axes[last]
+    rows, extent = (shape_of(v.type)[axis] for v in (fusion.outs[0], last.results[0]))
     return L2TilingAttr.of(
-        [0],
-        [rows * group.samples],
+        [axis],
+        [group.samples * rows // extent],
         traffic.tiles,
+        halo="none" if not traffic.halo else "lines" if group.lines else "recompute",
         weights="resident" if traffic.working_set <= machine.l2_bytes else "streamed",
         working_set=traffic.working_set,
         bytes_before=int(traffic.read + traffic.written + saved),
@@ -235,10 +334,14 @@ def _tiling(described: Described, group: Group, traffic: GroupTraffic, saved: fl
     )
 
 
-def _types(op: Operation) -> set[str]:
+def is_group(op: Operation) -> bool:
+    return isinstance(op, FusionOp) and op.tiling is not None
+
+
+def types_of(op: Operation) -> set[str]:
     """The ONNX operators that an op is made of."""
     if isinstance(op, FusionOp):
-        return set[str]().union(*(_types(inner) for inner in op.body.block.ops))
+        return set[str]().union(*(types_of(inner) for inner in op.body.block.ops))
     if isinstance(op, GeOp):
         return {op.onnx.type}
     kind = text_of(op.properties.get("op_type"))

@@ -1,25 +1,39 @@
 """
-A function as the traffic model sees it: tensors, ops in order, and what a tile of samples reads.
+A function as the traffic model sees it: tensors, ops in order, and which part of its operands a tile needs.
 
     %a = ge.conv %x, %w        Piece(batch=32, tensors=(x, w, a, b), ops=(conv: x, w -> a; relu: a -> b))
     %b = ge.relu %a            x, a, b: 32 equal slices, one a sample; w: whole for every tile
 
-What a tile reads is asked of the ops (`operand_tiles`), not known here. A view (Reshape, Flatten) moves no byte: its
-result is its operand's tensor. An op that cannot be cut along the batch, or is no op of the dialect, is in no group.
+It is cut along the batch, or along rows: those of an image or a matrix, the places of a sequence. Each value has an
+axis of its own for it, found from the arguments on: that of an op's result which moves with that of its operands. What
+a tile needs is asked of the ops (`operand_tiles`), not known here. A view (Reshape, Flatten) moves no byte: its result
+is its operand's tensor. An op that cannot be cut so, or is no op of the dialect, is in no group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
+from typing import Literal
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.ge.constants import ConstantOp
-from ...dialects.ge.interfaces import Box, View, flops_of, has_bytes, is_pure, whole
+from ...dialects.ge.interfaces import Box, Joins, Parts, View, flops_of, has_bytes, is_pure, whole
 from ...dialects.ge.types import nbytes, shape_of
-from ...planning import Buffer, Op, Piece, Tensor, plan_offsets
-from ..tiling import rows_needed
+from ...planning import Op, Piece, Tensor, Window
+from ..tiling import box_behind, boxes_needed
+
+Kind = Literal["batch", "rows"]
+
+FEW = 8
+"""Rows of which the borders leave none inside to tell a stride by."""
+
+IMAGE_RANK = 4
+"""From this rank on a value is taken for an image: its rows are axis 2."""
 
 
 @dataclass
@@ -28,14 +42,14 @@ class Described:
     A function for the planners, and back.
 
     ops      the function's ops in order, as `piece.ops` numbers them
-    views    ops of the function that are views, each after the number of piece ops that stand before it
-    rows     op -> rows of its first result that one sample is; only of those that can be cut
+    views    ops of the function that move no byte, each after the number of piece ops that stand before it
+    axes     the axis along which each op's results are cut
     """
 
     piece: Piece
     ops: list[Operation]
     views: list[tuple[int, Operation]] = field(default_factory=list[tuple[int, Operation]])
-    rows: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    axes: dict[Operation, int] = field(default_factory=dict[Operation, int])
 
 
 def batch_of(function: FuncOp) -> int:
@@ -48,136 +62,236 @@ def batch_of(function: FuncOp) -> int:
     return max(weight, key=lambda size: (weight[size], size), default=1)
 
 
-def describe(function: FuncOp, align: int) -> Described | None:
+@dataclass(frozen=True)
+class Lying:
+    """
+    Where values lie while every op runs by itself.
+
+    addresses   in the arena, bytes; not every value has one
+    free        joins and cuts that move no byte: their operands lie in their results, or the other way round
+    """
+
+    addresses: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    free: Collection[Operation] = ()
+
+
+def describe(function: FuncOp, kind: Kind, lying: Lying | None = None) -> Described | None:
     """
     The function for the planners; None where a value has no fixed size, or there is nothing to cut.
 
-    align      of buffers in the arena, bytes; intermediate tensors get the addresses that a plan without groups gives
-    cost       linear in ops, but for the search of the arena
+    cost   linear in ops
     """
+    lying = lying or Lying()
     block, batch = function.body.block, batch_of(function)
     steps = [op for op in block.ops if not isinstance(op, ConstantOp | ReturnOp)]
-    if batch < 2 or not all(has_bytes(v) for op in steps for v in (*op.operands, *op.results)):
+    if not all(has_bytes(v) for op in steps for v in (*op.operands, *op.results)):
         return None
-    root: dict[SSAValue, SSAValue] = {}
+    if kind == "batch" and batch < 2:
+        return None
     views: list[tuple[int, Operation]] = []
     ops: list[Operation] = []
     for op in steps:
-        if isinstance(op, View) and len(op.results) == 1:
-            source = op.operands[op.view_of()]
-            root[op.results[0]] = root.get(source, source)
+        if (isinstance(op, View) and len(op.results) == 1) or op in lying.free:
             views.append((len(ops), op))
         else:
             ops.append(op)
-    rows = {op: found for op in ops if (found := rows_of(op, batch)) is not None}
-    return _Builder(block, batch, ops, views, root, rows, align).build()
-
-
-def rows_of(op: Operation, batch: int) -> int | None:
-    """
-    Rows of the first result that one sample is, if tiles of samples can be computed from tiles of the operands (or
-    from whole ones); else None.
-    """
-    if not op.results or not is_pure(op):
-        return None
-    shape = shape_of(op.results[0].type)
-    if not shape or shape[0] % batch:
-        return None
-    rows = shape[0] // batch
-    for result in op.results:
-        if not shape_of(result.type) or shape_of(result.type)[0] != shape[0]:
-            return None
-    first, second = (rows_needed(op, rows * k, rows) for k in (0, 1))
-    if first is None or second is None:
-        return None
-    for value, a, b in zip(op.operands, first, second, strict=True):
-        if _moves(value, a, batch, 0) and _moves(value, b, batch, 1):
-            continue
-        if a != whole(value) or b != whole(value):
-            return None
-    return rows
-
-
-def _moves(value: SSAValue, box: Box, batch: int, sample: int) -> bool:
-    """Whether a box is sample `sample` of a value whose rows are dealt out evenly."""
-    shape = shape_of(value.type)
-    if not shape or shape[0] % batch:
-        return False
-    rows = shape[0] // batch
-    return box == ((rows * sample, rows), *whole(value)[1:])
+    described = _Builder(block, batch if kind == "batch" else 1, kind, ops, views, lying.addresses).build()
+    return described if described.axes else None
 
 
 @dataclass
 class _Builder:
+    """
+    atoms   value -> the tensors that it is: its operand's behind a view, its operands' for a join, its parts' if it is
+            cut; itself if it is not here
+    axis    tensor -> the axis along which it is cut
+    """
+
     block: Block
     batch: int
+    kind: Kind
     ops: list[Operation]
     views: list[tuple[int, Operation]]
-    root: dict[SSAValue, SSAValue]
-    rows: dict[Operation, int]
-    align: int
+    addresses: Mapping[SSAValue, int]
     number: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    atoms: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
+    axis: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    axes: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    windows: dict[Operation, list[Window | None]] = field(default_factory=dict[Operation, list[Window | None]])
 
     def build(self) -> Described:
-        reads = [[self._root(v) for v in op.operands] for op in self.ops]
-        writes: list[list[SSAValue]] = [list(op.results) for op in self.ops]
-        last = self.block.last_op
-        returned = {self._root(v) for v in (last.operands if last is not None else ())}
-        # A tensor is cut if whoever writes it, and everybody who reads it in a tile, does so by samples.
-        cut: set[SSAValue] = {r for op in self.rows for r in op.results}
-        asked: dict[SSAValue, list[bool]] = {}
-        for op, values in zip(self.ops, reads, strict=True):
-            boxes = rows_needed(op, 0, self.rows[op]) if op in self.rows else None
-            for k, value in enumerate(values):
-                moves = boxes is not None and _moves(op.operands[k], boxes[k], self.batch, 0)
-                asked.setdefault(value, []).append(moves)
-                if value in cut and not moves:
-                    self.rows.pop(op, None)
-        for value, moves in asked.items():
-            if not isinstance(value.owner, Operation) and all(moves):
-                cut.add(value)
+        for _, view in self.views:
+            if isinstance(view, Parts):
+                self.atoms[view.operands[0]] = list(view.results)
+        for _, view in self.views:
+            if isinstance(view, View):
+                self.atoms[view.results[0]] = self._atoms(view.operands[view.view_of()])
+            elif isinstance(view, Joins):
+                self.atoms[view.results[0]] = [t for v in view.operands for t in self._atoms(v)]
+        if self.kind == "batch":
+            for argument in self.block.args:
+                if has_bytes(argument) and shape_of(argument.type)[:1] == (self.batch,):
+                    self.axis.update(dict.fromkeys(self._atoms(argument), 0))
         for op in self.ops:
-            if op not in self.rows:
-                cut.difference_update(op.results)
-        offsets = self._addresses(reads, writes, returned)
-        tensors = [
-            Tensor(
-                v.name_hint or f"t{k}",
-                nbytes(v.type),
-                batched=v in cut and nbytes(v.type) % self.batch == 0,
-                output=v in returned,
-                address=offsets.get(v),
-            )
-            for k, v in enumerate(self._values(reads, writes))
-        ]
-        ops = [
-            Op(
-                op.name,
-                tuple(self.number[v] for v in dict.fromkeys(r)),
-                tuple(self.number[v] for v in w),
-                float(flops_of(op)),
-                op in self.rows and all(tensors[self.number[v]].batched for v in w),
-            )
-            for op, r, w in zip(self.ops, reads, writes, strict=True)
-        ]
-        return Described(Piece(self.batch, tuple(tensors), tuple(ops)), self.ops, self.views, self.rows)
+            self._cut(op)
 
-    def _root(self, value: SSAValue) -> SSAValue:
-        return self.root.get(value, value)
-
-    def _values(self, reads: list[list[SSAValue]], writes: list[list[SSAValue]]) -> list[SSAValue]:
+        reads = [[t for v in op.operands for t in self._atoms(v)] for op in self.ops]
+        writes = [[t for v in op.results for t in self._atoms(v)] for op in self.ops]
+        last = self.block.last_op
+        returned = {t for v in (last.operands if last is not None else ()) for t in self._atoms(v)}
         for values in (v for pair in zip(reads, writes, strict=True) for v in pair):
             for value in values:
                 self.number.setdefault(value, len(self.number))
-        return list(self.number)
+        tensors = [self._tensor(v, k, v in returned, self.addresses.get(v)) for k, v in enumerate(self.number)]
+        ops = [self._op(op, r, w) for op, r, w in zip(self.ops, reads, writes, strict=True)]
+        return Described(Piece(self.batch, tuple(tensors), tuple(ops)), self.ops, self.views, self.axes)
 
-    def _addresses(
-        self, reads: list[list[SSAValue]], writes: list[list[SSAValue]], returned: set[SSAValue]
-    ) -> dict[SSAValue, int]:
-        """Where intermediate tensors lie when every op runs by itself: they share one arena, and so cache lines."""
-        begin = {v: k for k, values in enumerate(writes) for v in values if v not in returned}
-        end = {v: k + 1 for v, k in begin.items()}
-        for k, values in enumerate(reads):
-            end.update((v, k + 1) for v in values if v in begin)
-        buffers = [Buffer(begin[v], end[v], nbytes(v.type)) for v in begin]
-        return dict(zip(begin, plan_offsets(buffers, alignment=self.align), strict=True))
+    def _atoms(self, value: SSAValue) -> list[SSAValue]:
+        return self.atoms.get(value, [value])
+
+    # ------------------------------------------------------------------ which axis
+
+    def _cut(self, op: Operation) -> None:
+        """Finds the axis along which an op is cut with what it reads, and the windows of its reads."""
+        if not op.results or not is_pure(op):
+            return
+        shape = shape_of(op.results[0].type)
+        alike = [shape_of(t.type) for r in op.results for t in self._atoms(r)]
+        best: tuple[int, int, int] | None = None
+        for axis, size in enumerate(shape):
+            if size < 2 or any(axis >= len(s) or s[axis] != size for s in alike):
+                continue
+            needed = self._needed(op, axis, size // 2, 1)
+            if needed is None:
+                continue
+            worth = sum(self._worth(t, box) for t, box in needed)
+            choice = (worth, axis == 2 and len(shape) >= IMAGE_RANK, -axis)
+            if best is None or choice > best:
+                best = choice
+        if best is None or (self.kind == "batch" and best[0] <= 0):
+            return
+        axis = -best[2]
+        needed = self._needed(op, axis, shape[axis] // 2, 1)
+        assert needed is not None
+        self.axes[op] = axis
+        for result in op.results:
+            self.axis.update(dict.fromkeys(self._atoms(result), axis))
+        for tensor, box in needed:
+            moving = None if box is None else _moving(tensor, box)
+            if moving is not None:
+                self.axis.setdefault(tensor, moving)
+        self.windows[op] = [self._window(op, axis, k) for k in range(len(needed))]
+
+    def _worth(self, tensor: SSAValue, box: Box | None) -> int:
+        """Bytes of a tensor that is cut where its own axis is; less than nothing where it is cut across that."""
+        axis = self.axis.get(tensor)
+        if axis is None or box == whole(tensor):
+            return 0
+        size = nbytes(tensor.type)
+        return size if box is not None and _moving(tensor, box) == axis else -size
+
+    def _needed(self, op: Operation, axis: int, begin: int, count: int) -> list[tuple[SSAValue, Box | None]] | None:
+        """What some rows of the results need of each tensor that is read (None: no box); None: it cannot be cut."""
+        boxes = [tuple((begin, count) if k == axis else part for k, part in enumerate(whole(r))) for r in op.results]
+        needed = boxes_needed(op, boxes)
+        if needed is None:
+            return None
+        return [pair for v, box in zip(op.operands, needed, strict=True) for pair in self._behind(v, box)]
+
+    def _behind(self, value: SSAValue, box: Box | None) -> list[tuple[SSAValue, Box | None]]:
+        """The boxes of a value's tensors that a box of it is."""
+        if value not in self.atoms:
+            return [(value, box)]
+        view = value.owner
+        if isinstance(view, View):
+            assert isinstance(view, Operation)
+            behind = None if box is None else box_behind(view, box)
+            return self._behind(view.operands[view.view_of()], behind)
+        pieces: list[SSAValue] = list(self._cut_into(value))
+        found: list[tuple[SSAValue, Box | None]] = []
+        for piece in pieces:
+            found += self._behind(piece, None if box is None else _same_rows(value, box, piece))
+        return found
+
+    def _cut_into(self, value: SSAValue) -> Sequence[SSAValue]:
+        """What lies side by side in a value: a join's operands, or its parts."""
+        if isinstance(value.owner, Joins):
+            assert isinstance(value.owner, Operation)
+            return value.owner.operands
+        return self.atoms[value]
+
+    def _window(self, op: Operation, axis: int, place: int) -> Window | None:
+        """How the rows of a tensor that an op reads follow from those of its result; None: all of them are read."""
+        extent = shape_of(op.results[0].type)[axis]
+
+        def rows(begin: int) -> tuple[int, int, int] | None:
+            """(begin, count, of how many)."""
+            needed = self._needed(op, axis, begin, 1)
+            tensor, box = needed[place] if needed is not None else (None, None)
+            if tensor is None or box is None or tensor not in self.axis:
+                return None
+            moving = self.axis[tensor]
+            return (*box[moving], shape_of(tensor.type)[moving]) if _moving(tensor, box) == moving else None
+
+        step = 1 << max(0, (extent // 2).bit_length() - 1)
+        first, second = rows(extent // 4), rows(extent // 4 + step)
+        if first is None or second is None:
+            return None
+        ratio = Fraction(second[0] - first[0], step)
+        if extent < FEW or not ratio:
+            ratio = Fraction(first[2], extent)
+        scale, per = ratio.numerator, ratio.denominator
+        before: list[int] = []
+        after: list[int] = []
+        for k in sorted({0, 1, 2, 3, extent // 2, extent // 2 + 1, extent - 2, extent - 1}):
+            if not 0 <= k < extent:
+                continue
+            found = rows(k)
+            if found is None:
+                return None
+            before.append(k * scale // per - found[0])
+            after.append(found[0] + found[1] + (-(k + 1) * scale // per))
+        return Window(scale, per, max(before), max(after))
+
+    # ------------------------------------------------------------------ the piece
+
+    def _tensor(self, value: SSAValue, k: int, output: bool, address: int | None) -> Tensor:
+        name, size, axis = value.name_hint or f"t{k}", nbytes(value.type), self.axis.get(value)
+        if axis is None:
+            return Tensor(name, size, batched=False, output=output, address=address)
+        shape = shape_of(value.type)
+        rows = 0 if shape[axis] == self.batch else shape[axis]
+        return Tensor(name, size, output=output, address=address, rows=rows, strips=prod(shape[:axis]))
+
+    def _op(self, op: Operation, reads: Sequence[SSAValue], writes: Sequence[SSAValue]) -> Op:
+        name = op.results[0].name_hint if op.results else None
+        windows = tuple(self.windows.get(op, ()))
+        extents = {shape_of(v.type)[self.axis[v]] for v in (*reads, *writes) if v in self.axis}
+        plain = (w == (Window() if v in self.axis else None) for v, w in zip(reads, windows, strict=False))
+        if len(extents) == 1 and all(plain):
+            windows = ()  # as is understood
+        return Op(
+            name or op.name,
+            tuple(self.number[v] for v in reads),
+            tuple(self.number[v] for v in writes),
+            float(flops_of(op)),
+            op in self.axes,
+            windows,
+        )
+
+
+def _same_rows(whole_value: SSAValue, box: Box, part: SSAValue) -> Box | None:
+    """The box of a part that lies beside others along another axis than the one that is cut."""
+    moving = _moving(whole_value, box)
+    if moving is None:
+        return whole(part) if box == whole(whole_value) else None
+    sizes = shape_of(part.type)
+    if moving >= len(sizes) or sizes[moving] != shape_of(whole_value.type)[moving]:
+        return None
+    return tuple(box[k] if k == moving else (0, d) for k, d in enumerate(sizes))
+
+
+def _moving(value: SSAValue, box: Box) -> int | None:
+    """The one axis along which a box is a part of a value."""
+    cut = [k for k, (part, all_) in enumerate(zip(box, whole(value), strict=True)) if part != all_]
+    return cut[0] if len(cut) == 1 else None

@@ -150,7 +150,9 @@ class Tuner:
         raises   UsageError where optuna is not there or the journal is none; OSError
         """
         untuned = search()
-        space = TuningSpace(Model(task.piece, task.machine), task.options, untuned, task.singles, task.barred)
+        space = TuningSpace(
+            Model(task.piece, task.machine, task.page), task.options, untuned, task.singles, task.barred
+        )
         scorer = JudgedScorer(task.piece, task.machine, task.page)
         if not space.genes or self._has_nothing_to_gain(task, scorer, untuned):
             score = scorer(untuned)
@@ -190,14 +192,14 @@ class Applied:
         if found is None:
             raise UsageError(f"{self._path}: was tuned for another model: it has no function '{task.name}'")
         task.refuse_another(found, self._path)
-        ops, batch = task.piece.ops, task.piece.batch
+        ops = task.piece.ops
         try:
             plan = with_groups(found.groups, task.singles)
         except ValueError as error:
             raise UsageError(f"{self._path}: {task.name}: {error}") from None
         for group in found.groups:
             members = range(group.begin, group.end)
-            if len(members) < 2 or not 1 <= group.samples < batch:
+            if len(members) < 2 or not 1 <= group.samples < task.piece.extent(group.end - 1):
                 raise UsageError(f"{self._path}: {task.name}: {group._asdict()} has one op, or not several tiles")
             if any(k in task.barred or not ops[k].tileable for k in members):
                 raise UsageError(f"{self._path}: {task.name}: {group._asdict()} holds an op that cannot be in a group")

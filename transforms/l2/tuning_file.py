@@ -43,6 +43,9 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+_GROUP = _object({"begin": _COUNT, "end": _SIZE, "samples": _SIZE})
+_GROUP["properties"]["lines"] = {"type": "boolean"}  # of rows alone
+
 _FOUND = _object(
     {
         "structure": {"type": "string"},
@@ -61,7 +64,7 @@ _FOUND = _object(
                 "blacklist": {"type": "array", "items": {"type": "string"}},
             }
         ),
-        "groups": {"type": "array", "items": _object({"begin": _COUNT, "end": _SIZE, "samples": _SIZE})},
+        "groups": {"type": "array", "items": _GROUP},
         "trials": _COUNT,
         "modelled": _object({"seconds": _TWO, "bytes": _TWO}),
     }
@@ -100,7 +103,7 @@ def write_tuning(path: Path, functions: Mapping[str, Found]) -> None:
     content = {
         "format": FORMAT,
         "functions": {
-            name: {**asdict(found), "groups": [group._asdict() for group in found.groups]}
+            name: {**asdict(found), "groups": [_said(group) for group in found.groups]}
             for name, found in functions.items()
         },
     }
@@ -110,3 +113,7 @@ def write_tuning(path: Path, functions: Mapping[str, Found]) -> None:
         os.replace(fresh, path)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def _said(group: Group) -> dict[str, int]:
+    return {name: value for name, value in group._asdict().items() if name != "lines" or value}

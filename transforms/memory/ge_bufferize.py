@@ -55,10 +55,20 @@ class GeBufferize(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
             if function.body.blocks and not _is_on_buffers(function):
-                _refuse_control_flow(function)
-                refuse_free_dims(function)
-                _Bufferizer(function, self.in_place).run()
+                bufferize(function, self.in_place)
                 lay_out(function, Layout(sharing="none"))
+
+
+def bufferize(function: FuncOp, in_place: bool) -> Mapping[SSAValue, SSAValue]:
+    """
+    The function on buffers, with slots that are yet to be placed.
+
+    returns  the buffer of each value that the function had
+    raises   InputError where that cannot be
+    """
+    _refuse_control_flow(function)
+    refuse_free_dims(function)
+    return _Bufferizer(function, in_place).run()
 
 
 def _is_on_buffers(function: FuncOp) -> bool:
@@ -84,7 +94,8 @@ class _Bufferizer:
         self.plan = planned(self.old, self.rules, in_place)
         self.steps = self.plan.steps
 
-    def run(self) -> None:
+    def run(self) -> dict[SSAValue, SSAValue]:
+        """Returns the buffer of each value that has one."""
         buffers: dict[SSAValue, SSAValue] = {}
         results: dict[int, SSAValue] = {}
         arguments = self.arguments(buffers, results)
@@ -94,6 +105,7 @@ class _Bufferizer:
         left = [k for k in range(len(self.steps.returned)) if k not in results]
         self.new.add_op(ReturnOp(*(self.value(self.steps.returned[k], buffers) for k in left)))
         self.replace_body(arguments, left)
+        return buffers
 
     def arguments(self, buffers: dict[SSAValue, SSAValue], results: dict[int, SSAValue]) -> list[DictionaryAttr]:
         """Makes the new arguments, and says whose buffers they are; what is said of each."""

@@ -1,0 +1,264 @@
+"""
+What a function on buffers touches, in order, for the judge: loops are run, views followed to the bytes behind them.
+
+    scf.for %tile = 0 to 5 {                       Access(x, 0, 4096, write=False), Access(w, ...), ...
+      %p = memref.subview %x[%tile, ..]     ->     Access(arena, 512, 4096, write=True)
+      ge.launch ins(%p, %w) outs(%s) ..            ...
+    }
+
+Addresses are those of the text: a slot is a place in the arena. A launch outside of a loop is a kernel that walks over
+its result; inside of a loop it reads its operands, then writes its results. Knows neither the model nor its plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...dialects.ge.bodies import HostOp, yielded
+from ...dialects.ge.constants import MappedOp
+from ...dialects.ge.interfaces import Box, whole
+from ...dialects.ge.memory import LaunchOp, SlotOp
+from ...dialects.ge.types import element_of, nbytes, shape_of
+from ...planning import Access, CacheKind, Replayed, judge, kernel_steps
+from ..memory.arena import VIEWS, Roots, arena_of, is_step, touched
+from ..tiling import boxes_in_body
+
+DYNAMIC = -(2**63)
+IMAGE_RANK = 4
+
+
+@dataclass
+class Trace:
+    """
+    accesses   in order; `sizes` of the buffers, by number; `outputs` are those that hold results
+    places     where in its buffer each memref of the function's block lies
+    roots      whose memory each is
+    arena      the number of the arena's buffer
+    """
+
+    accesses: list[Access]
+    sizes: list[int]
+    outputs: list[int]
+    places: dict[SSAValue, Place]
+    roots: Roots
+    arena: int
+
+    def judged(self, cache_bytes: int, kind: CacheKind, page: int) -> Replayed:
+        """Bytes from and to memory."""
+        return judge(self.accesses, self.sizes, self.outputs, cache_bytes, kind, page)
+
+
+def trace_of_function(function: FuncOp, cache_bytes: int, page: int) -> Trace:
+    """
+    What a function on buffers touches; kernels are made for a cache of `cache_bytes`, which counts in pages.
+
+    cost    the runs of bytes that it touches, and the boxes that its kernels ask for
+    """
+    replay = _Replay(function, cache_bytes, page)
+    accesses = list(replay.block(function.body.block, {}, False))  # buffers are numbered as they are met
+    outputs = [replay.number[a] for a in replay.outputs if a in replay.number]
+    arena = arena_of(function)
+    assert arena is not None
+    return Trace(accesses, replay.sizes, outputs, replay.places, replay.roots, replay.number[arena])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Bytes of a buffer: where they begin, and sizes and strides (bytes) of the axes over them."""
+
+    buffer: int
+    begin: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    element: int
+
+    def is_in_a_row(self) -> bool:
+        return next(self.runs())[1] == self.element * prod(self.shape)
+
+    def box(self, box: Box) -> Place:
+        begin = self.begin + sum(o * s for (o, _), s in zip(box, self.strides, strict=True))
+        return Place(self.buffer, begin, tuple(n for _, n in box), self.strides, self.element)
+
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """(begin, bytes) of each run of bytes that lie in a row."""
+        length, axis = self.element, len(self.shape)
+        while axis and (self.strides[axis - 1] == length or self.shape[axis - 1] == 1):
+            axis -= 1
+            length *= self.shape[axis]
+        for index in product(*(range(n) for n in self.shape[:axis])):
+            yield self.begin + sum(i * s for i, s in zip(index, self.strides, strict=False)), length
+
+
+@dataclass
+class _Replay:
+    function: FuncOp
+    cache_bytes: int
+    page: int
+    number: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    sizes: list[int] = field(default_factory=list[int])
+    places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
+
+    def __post_init__(self) -> None:
+        block, said = self.function.body.block, self.function.arg_attrs
+        notes: list[dict[str, Any]] = (
+            [cast(Any, a).data for a in said] if said is not None else [{} for _ in block.args]
+        )
+        self.outputs = [a for a, note in zip(block.args, notes, strict=True) if "ge.result" in note]
+        for argument in block.args:
+            if isinstance(argument.type, MemRefType):
+                self._new(argument)
+        self.roots = Roots(block)
+        self.last: dict[SSAValue, Operation] = {}
+        self.kept: set[SSAValue] = set()
+        self._see(block, False)
+
+    def _see(self, block: Block, looped: bool) -> None:
+        for op in block.ops:
+            if isinstance(op, ForOp):
+                self._see(op.body.block, True)
+            elif is_step(op):
+                self.last.update((self.roots.of(v), op) for v in touched(op))
+                if looped and op.name == "memref.copy":
+                    self.kept.add(self.roots.of(op.operands[0]))  # the next round reads it
+
+    def _new(self, value: SSAValue) -> None:
+        self.number[value] = len(self.sizes)
+        self.sizes.append(nbytes(value.type))
+        self.places[value] = self._over(value.type, self.number[value], 0)
+
+    @staticmethod
+    def _over(type_: Attribute, buffer: int, begin: int) -> Place:
+        shape = shape_of(type_)
+        element = element_of(cast(Any, type_).element_type).bits // 8
+        strides = [element] * len(shape)
+        for k in reversed(range(len(shape) - 1)):
+            strides[k] = strides[k + 1] * shape[k + 1]
+        return Place(buffer, begin, shape, tuple(strides), element)
+
+    def block(self, block: Block, numbers: dict[SSAValue, int], looped: bool) -> Iterator[Access]:
+        for op in block.ops:
+            if isinstance(op, ForOp):
+                for counter in _rounds(op, numbers):
+                    numbers[op.body.block.args[0]] = counter
+                    yield from self.block(op.body.block, numbers, True)
+            elif op.name.startswith("arith."):
+                _arithmetic(op, numbers)
+            elif isinstance(op, SlotOp):
+                arena = self.number[op.arena]
+                self.places[op.buffer] = self._over(op.buffer.type, arena, op.offset.value.data)
+            elif isinstance(op, MappedOp):
+                self._new(op.output)
+            elif op.name in VIEWS:
+                place = self._view(op, numbers)
+                if place is not None:
+                    self.places[op.results[0]] = place
+            elif isinstance(op, LaunchOp):
+                yield from self._launch(op, looped)
+            elif op.name == "memref.copy":
+                yield from self._touch(op, op.operands[0], write=False)
+                yield from self._touch(op, op.operands[1], write=True)
+            elif isinstance(op, HostOp):
+                for value in op.ins:
+                    if value in self.places:
+                        yield from self._touch(op, value, write=False)
+            else:
+                # Conditionals, and loops of which nobody knows the rounds: once.
+                for inner in (b for region in op.regions for b in region.blocks):
+                    yield from self.block(inner, numbers, True)
+
+    def _view(self, op: Operation, numbers: dict[SSAValue, int]) -> Place | None:
+        source = self.places.get(op.operands[0])
+        if source is None:
+            return None
+        if op.name != "memref.subview":
+            return self._over(op.results[0].type, source.buffer, source.begin)
+        static: dict[str, Sequence[int]] = {
+            n: cast(Any, op.properties[f"static_{n}"]).get_values() for n in ("offsets", "sizes")
+        }
+        moving = iter(numbers.get(v, 0) for v in op.operands[1:])
+        offsets = [next(moving) if o == DYNAMIC else o for o in static["offsets"]]
+        return source.box(tuple(zip(offsets, static["sizes"], strict=True)))
+
+    def _touch(self, op: Operation, value: SSAValue, *, write: bool, box: Box | None = None) -> Iterator[Access]:
+        place, root = self.places.get(value), self.roots.of(value)
+        if place is None:
+            return
+        dead = self.last.get(root) is op and isinstance(root.owner, SlotOp) and root not in self.kept
+        for begin, length in (place if box is None else place.box(box)).runs():
+            yield Access(place.buffer, begin, length, write, dead)
+
+    def _launch(self, op: LaunchOp, looped: bool) -> Iterator[Access]:
+        reads = list(dict.fromkeys(zip(op.ins, op.body.block.args, strict=True)))
+        for outs, wanted in [(None, None)] if looped else self._slices(op):
+            for value, argument in reads:
+                yield from self._touch(op, value, write=False, box=wanted.get(argument) if wanted else None)
+            for k, value in enumerate(op.outs):
+                yield from self._touch(op, value, write=True, box=outs[k] if outs else None)
+
+    def _slices(self, op: LaunchOp) -> Sequence[tuple[list[Box] | None, dict[SSAValue, Box] | None]]:
+        """How a kernel walks: samples of its results, or rows, as many at a time as `kernel_steps` says."""
+        results = yielded(op.body)
+        shape = shape_of(results[0].type)
+        axes = (0, 2, *range(1, len(shape))) if len(shape) >= IMAGE_RANK else range(len(shape))
+        for axis in axes:
+            boxes = _along(results, axis, 0, 1) if shape[axis] > 1 else None
+            first = boxes_in_body(op, boxes) if boxes is not None else None
+            if first is None:
+                continue
+            arguments = [(a, first.get(a, whole(a)) == whole(a)) for a in op.body.block.args]
+            moving = [a for a, is_whole in arguments if not is_whole] + list(results)
+            count = kernel_steps(
+                shape[axis],
+                sum(nbytes(a.type) for a, is_whole in arguments if is_whole),
+                sum(nbytes(v.type) for v in moving),
+                self.cache_bytes,
+                strips_bytes=len(moving) * prod(shape[:axis]) * self.page if axis else 0,
+                samples=axis == 0,
+            )
+            return self._steps(op, axis, count)
+        return [(None, None)]
+
+    @staticmethod
+    def _steps(op: LaunchOp, axis: int, count: int) -> Sequence[tuple[list[Box] | None, dict[SSAValue, Box] | None]]:
+        results = yielded(op.body)
+        extent = shape_of(results[0].type)[axis]
+        found: list[tuple[list[Box] | None, dict[SSAValue, Box] | None]] = []
+        for begin in range(0, extent, count):
+            boxes = _along(results, axis, begin, min(count, extent - begin))
+            wanted = boxes_in_body(op, boxes) if boxes is not None else None
+            if wanted is None:
+                return [(None, None)]
+            found.append((boxes, wanted))
+        return found
+
+
+def _along(results: Sequence[SSAValue], axis: int, begin: int, count: int) -> list[Box] | None:
+    """The same slices of all results; None where they have not as many."""
+    shape = shape_of(results[0].type)
+    if any(shape_of(r.type)[axis : axis + 1] != shape[axis : axis + 1] for r in results):
+        return None
+    return [tuple((begin, count) if k == axis else part for k, part in enumerate(whole(r))) for r in results]
+
+
+def _rounds(loop: ForOp, numbers: dict[SSAValue, int]) -> range:
+    """The counter's values; one where they are known only when it runs."""
+    bounds = [numbers[v] for v in (loop.lb, loop.ub, loop.step) if v in numbers]
+    return range(*bounds) if len(bounds) == 3 else range(1)
+
+
+def _arithmetic(op: Operation, numbers: dict[SSAValue, int]) -> None:
+    """The arithmetic of loops over tiles."""
+    if op.name == "arith.constant":
+        numbers[op.results[0]] = int(cast(Any, op.properties["value"]).value.data)
+    elif op.name in ("arith.muli", "arith.addi") and all(v in numbers for v in op.operands):
+        one, two = (numbers[v] for v in op.operands)
+        numbers[op.results[0]] = one * two if op.name == "arith.muli" else one + two
