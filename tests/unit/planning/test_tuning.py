@@ -52,7 +52,7 @@ def test_a_border_that_is_not_set_joins_two_ops():
 
 def test_a_tiling_gene_counts_from_the_fewest_tiles():
     space = space_of(bottleneck(32), Machine())
-    tiles = [space.decode({"000000.tiling": k})[0].tiles(32) for k in range(4)]
+    tiles = [space.piece.tiles(space.decode({"000000.tiling": k})[0]) for k in range(4)]
     assert tiles == [6, 7, 8, 11]  # 6, 5, 4 and 3 of 32 samples; 7 do not fit 0.8 of 32 MiB
 
 
