@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from ..dialects.ge.errors import UsageError
+from ..transforms.catalog import ASKED_FOR, get_all_passes
 from .diagnostics import did_you_mean, one_line
 from .plugins import Plugin, find_plugins
 
@@ -61,8 +62,9 @@ class PassEntry:
 
     @property
     def level(self) -> int | None:
-        """The lowest -O at which it runs by itself; None: only when asked."""
-        return getattr(self.load(), "level", None)
+        """The lowest -O at which it runs by itself; None: only when asked. Loads no pass of ours to say that."""
+        asked_for = self.origin == OURS and self.name in ASKED_FOR
+        return None if asked_for else getattr(self.load(), "level", None)
 
     @property
     def summary(self) -> str:
@@ -130,6 +132,8 @@ class Registry:
 
     def loads(self, name: str) -> bool:
         """Whether a listed pass can be loaded: a plugin's that cannot is a warning, once, and never a dead tool."""
+        if self._entries[name].origin == OURS:
+            return True
         if name not in self._loaded:
             try:
                 self._entries[name].load()
@@ -190,8 +194,6 @@ def default_registry(warn: Callable[[str], None]) -> Registry:
     """Our passes and dialect, the installed plugins' and xDSL's; `warn` hears of plugins that are left out."""
     from xdsl.dialects import get_all_dialects
     from xdsl.transforms import get_all_passes as xdsl_passes
-
-    from ..transforms.catalog import get_all_passes
 
     return Registry(
         get_all_passes(),

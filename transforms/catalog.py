@@ -61,6 +61,11 @@ _PASSES = {
     "memory-reuse": "memory.memory_reuse:MemoryReuse",
 }
 
+ASKED_FOR = frozenset(
+    {"decompose", "fold-initializer-inputs", "inline-fusion", "l2-fusion", "memory-order", "precision"}
+)
+"""Those that run at no level by themselves: they, and what they bring, load when somebody names them."""
+
 
 def _load(place: str) -> type[ModulePass]:
     module, _, name = place.partition(":")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from itertools import count
 from typing import Any, Self, cast
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import (
     BytesAttr,
@@ -106,6 +107,10 @@ class _UsesWeights(SymbolUserOpInterface):
             fail(op, f"no ge.weights @{value.file.string_value()} in the module (C2)")
 
 
+_ARRAYS: WeakKeyDictionary[Operation, tuple[Attribute, Attribute, Array]] = WeakKeyDictionary()
+"""What constants in the text hold, with the value and the type that say so."""
+
+
 class _Data(IRDLOperation, metaclass=Kind):
     """Shared by what has a constant's data as `value`."""
 
@@ -113,8 +118,17 @@ class _Data(IRDLOperation, metaclass=Kind):
 
     def array(self) -> Array:
         """The data, mapped and read-only. Raises InputError where its file is missing or too short."""
+        value = self.properties["value"]
         type_ = cast("TensorType[Attribute] | MemRefType[Attribute]", self.results[0].type)
-        return array_of(self.value, tensor_type(type_.element_type, type_.get_shape()), find_module(self))
+        if isinstance(value, WeightAttr):
+            return array_of(value, tensor_type(type_.element_type, type_.get_shape()), find_module(self))
+        # Asked for again and again.
+        known = _ARRAYS.get(self)
+        if known is None or known[0] is not value or known[1] is not type_:
+            array = array_of(value, tensor_type(type_.element_type, type_.get_shape()), None)
+            array.flags.writeable = False
+            known = _ARRAYS[self] = (value, type_, array)
+        return known[2]
 
     def _check(self) -> None:
         type_ = self.results[0].type

@@ -19,7 +19,7 @@ default, types, and the ONNX names last:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
@@ -91,6 +91,7 @@ class GeOp(IRDLOperation, metaclass=Kind):
         result_types: Sequence[Attribute] | None = None,
         results: int | Sequence[bool] = 1,
         bodies: Sequence[Region] = (),
+        properties: Mapping[str, Attribute] | None = None,
         **attrs: Any,
     ) -> None:
         """
@@ -98,11 +99,12 @@ class GeOp(IRDLOperation, metaclass=Kind):
         result_types   inferred if not given
         results        how many results, or which of them are there, where some are optional or variadic
         bodies         one region for each name in BODIES
+        properties     attributes as another op of the kind has them; `attrs` go over them
         attrs          ONNX attributes under their names, as plain values
         raises         VerifyException where a constraint does not hold
         """
         cls = type(self)
-        properties = cls.pack(attrs)
+        properties = dict(properties or {}) | cls.pack(attrs)
         present = [v for v in operands if v is not None]
         cls._segments(properties, "operand", cls.slots, [v is not None for v in operands])
         wanted = [True] * results if isinstance(results, int) else list(results)
@@ -167,7 +169,8 @@ class GeOp(IRDLOperation, metaclass=Kind):
         """The same op on other operands (in ONNX's order) with some attributes changed; result types are inferred."""
         there = [r is not None for r in self.results_by_slot()]
         bodies = [body.clone() for body in self.regions]
-        new = type(self)(*operands, results=there, bodies=bodies, **(self.attrs() | changed))
+        kept = {n: p for n, p in self.properties.items() if n in self.decls and n not in changed}
+        new = type(self)(*operands, results=there, bodies=bodies, properties=kept, **changed)
         new.attributes.update(self.attributes)
         return new
 

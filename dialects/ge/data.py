@@ -7,7 +7,8 @@ output when the module is written.
 
 A large weight that a pass only moved (transposed, cut) is a view of a mapping still. It gets its place in the sidecar
 but is not written there: whoever writes the output takes it from where it lies (`postponed`), so that its bytes go over
-the disk once. `settle` writes what was put off, for those who want the file itself.
+the disk once. So does what was computed, as long as it is not too much to keep. `settle` writes what was put off, for
+those who want the file itself.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ SIDECAR = "folded"
 """Symbol of the `ge.weights` op of the process's sidecar."""
 
 _CHUNK = 1 << 20  # bytes: what is copied stays in a core's cache until it is written
+_KEPT = 64 << 20
+"""Bytes of computed weights that are kept in memory."""
 _BLOCK = 64  # elements
 
 
@@ -210,12 +213,13 @@ def array_of(value: Attribute, type_: Attribute, module: ModuleOp | None) -> Arr
             path = weights_path(module, value)
             if path is None:
                 raise InputError(f"no ge.weights @{value.file.string_value()} in the module")
-            data, begin, size = mapped(path), value.offset.data, byte_size(element, math.prod(shape))
+            begin, size = value.offset.data, byte_size(element, math.prod(shape))
             moved = postponed(path, begin, size)
             if moved is not None and moved.shape == shape and moved.dtype == element_of(element).dtype:
                 return moved
             if moved is not None:
                 settle()
+            data = mapped(path)
             if begin + size > len(data):
                 raise InputError(f"a weight of {size} bytes at {begin} ends past the file's {len(data)}", file=path)
             return from_raw(data[begin : begin + size], element, shape)
@@ -242,20 +246,52 @@ def sidecar_path() -> Path:
     return Path(folder) / "folded.weights"
 
 
-_postponed: dict[int, Array] = {}
-"""Arrays that have a place in the sidecar and are not written yet, by where they begin; in rising order."""
+class _Postponed:
+    """Arrays that have a place in the sidecar and are not written yet, by where they begin; in rising order."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[int, Array] = {}
+        self._starts: list[int] = []
+        self._kept = 0
+
+    def takes(self, array: Array) -> bool:
+        """Whether an array need not be written now: a large view of a file, or few bytes of its own."""
+        if element_of(array.dtype).bits < 8:
+            return False
+        if array.base is None:
+            return array.nbytes + self._kept <= _KEPT
+        return array.nbytes >= _CHUNK and _is_mapped(array)
+
+    def add(self, begin: int, array: Array) -> None:
+        self.arrays[begin] = array
+        self._starts.append(begin)
+        if array.base is None:
+            self._kept += array.nbytes
+
+    def overlap(self, begin: int, size: int) -> bool:
+        at = bisect.bisect_left(self._starts, begin + size) - 1
+        return at >= 0 and self._starts[at] + self.arrays[self._starts[at]].nbytes > begin
+
+    def clear(self) -> None:
+        self.arrays.clear()
+        self._starts.clear()
+        self._kept = 0
+
+
+_postponed = _Postponed()
 
 
 def append_to_sidecar(array: Array) -> int:
     """
     Gives `array` a place at the end of the sidecar, aligned to 64, and writes it there unless it is a large view of
-    another file; returns where it begins.
+    another file, or owns its bytes and they are few; returns where it begins. From now on the array is read-only.
     """
+    array.flags.writeable = False
     with sidecar_path().open("ab") as file:
         begin = -(-file.tell() // 64) * 64
-        if array.nbytes >= _CHUNK and element_of(array.dtype).bits >= 8 and _is_mapped(array):
+        if _postponed.takes(array):
             file.truncate(begin + array.nbytes)
-            _postponed[begin] = array
+            _postponed.add(begin, array)
             return begin
         file.write(b"\0" * (begin - file.tell()))
         for piece in pieces(array):
@@ -269,23 +305,21 @@ def postponed(path: str, begin: int, size: int) -> Array | None:
 
     Bytes that are only a part of one such place, or of several, are written first.
     """
-    if not _postponed or path != str(sidecar_path()):
+    if not _postponed.arrays or path != str(sidecar_path()):
         return None
-    array = _postponed.get(begin)
+    array = _postponed.arrays.get(begin)
     if array is not None and array.nbytes == size:
         return array
-    starts = list(_postponed)
-    at = bisect.bisect_left(starts, begin + size) - 1
-    if at >= 0 and starts[at] + _postponed[starts[at]].nbytes > begin:
+    if _postponed.overlap(begin, size):
         settle()
     return None
 
 
 def settle() -> None:
     """Writes what was put off into the sidecar."""
-    if _postponed:
+    if _postponed.arrays:
         with sidecar_path().open("r+b") as file:
-            for begin, array in _postponed.items():
+            for begin, array in _postponed.arrays.items():
                 file.seek(begin)
                 for piece in pieces(array):
                     file.write(piece)

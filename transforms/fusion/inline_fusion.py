@@ -10,7 +10,6 @@ Needs nothing. Leaves no fusion. Constants that were copied into bodies are one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -25,7 +24,6 @@ from ..report import count
 from .fusion import inline
 
 
-@dataclass(frozen=True)
 class InlineFusion(GePass):
     name = "inline-fusion"
     ge_name = "InlineFusionPass"

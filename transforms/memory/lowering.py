@@ -29,11 +29,9 @@ from ...dialects.ge.types import nbytes, shape_of
 from ..report import count
 from .arena import new_slot
 from .bodies import body_of, body_of_ops
-from .control import emit_control
 from .plan import Shared, planned
 from .rules import Rules
 from .steps import Step
-from .tiles import Loops
 from .views import reshaped, subview, transposed
 
 
@@ -79,7 +77,7 @@ class Lowering:
                 elif step.kind == "tiled":
                     self.tiles(cast(FusionOp, step.op))
                 elif step.kind == "control":
-                    emit_control(self, step.op)
+                    self.control(step.op)
                 else:
                     self.launch(step)
         self.give_back()
@@ -195,6 +193,11 @@ class Lowering:
         self.new.add_op(launch)
         count("launches")
 
+    def control(self, op: Operation) -> None:
+        from .control import emit_control
+
+        emit_control(self, op)
+
     def tiles(self, group: FusionOp) -> None:
         outs = dict(zip(yielded(group.body), group.outs, strict=True))
 
@@ -204,6 +207,8 @@ class Lowering:
 
         def buffer(value: SSAValue) -> SSAValue:
             return self.buffer(self.steps.resolve(value))
+
+        from .tiles import Loops
 
         cut = self.rules.tiles_of(group)
         assert cut is not None

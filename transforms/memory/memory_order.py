@@ -11,8 +11,6 @@ Needs a bufferized function. Leaves one whose order is as good or better; where 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -24,7 +22,6 @@ from .arena import Layout, arena_of, lay_out
 from .order import reorder
 
 
-@dataclass(frozen=True)
 class MemoryOrder(GePass):
     name = "memory-order"
     ge_name = "MemoryOrderPass"

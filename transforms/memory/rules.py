@@ -1,12 +1,20 @@
-"""What bufferization asks once of an op: is this group cut into tiles, does this conditional or loop run on buffers?"""
+"""
+What bufferization asks once of an op: is this group cut into tiles, does this conditional or loop run on buffers?
+
+What answers brings xDSL's loops and index arithmetic, which take as long to load as a small model to plan: it is loaded
+when there is something to ask.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
 from ...dialects.ge.bodies import FusionOp
-from .control import runs_on_buffers
-from .tiles import Tiled, tiled
+
+if TYPE_CHECKING:
+    from .tiles import Tiled
 
 
 class Rules:
@@ -17,7 +25,11 @@ class Rules:
         self._control: dict[Operation, bool] = {}
 
     def tiles_of(self, group: FusionOp) -> Tiled | None:
+        if group.tiling is None:
+            return None
         if group not in self._groups:
+            from .tiles import tiled
+
             self._groups[group] = tiled(group)
         return self._groups[group]
 
@@ -25,6 +37,10 @@ class Rules:
         return self.tiles_of(group) is not None
 
     def on_buffers(self, op: Operation) -> bool:
+        if not op.regions:
+            return False
         if op not in self._control:
+            from .control import runs_on_buffers
+
             self._control[op] = runs_on_buffers(op, self)
         return self._control[op]

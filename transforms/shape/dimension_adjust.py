@@ -13,7 +13,6 @@ less counts from the end. Needs nothing. Leaves shape arithmetic that nothing re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i64
@@ -30,7 +29,6 @@ from .analysis import Dims
 from .views import END, reshape_spec, vector
 
 
-@dataclass(frozen=True)
 class DimensionAdjust(GePass):
     name = "dimension-adjust"
     ge_name = "DimensionAdjustPass"

@@ -9,7 +9,6 @@ Needs nothing. Leaves no pure op whose integer result shape arithmetic knows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -29,7 +28,6 @@ from ..rewriting import functions, replace_uses, sync_type
 from .analysis import Dims
 
 
-@dataclass(frozen=True)
 class DimensionCompute(GePass):
     name = "dimension-compute"
     ge_name = "DimensionComputePass"

@@ -11,8 +11,6 @@ Leaves no free dim in a result that inference knows to be a number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -31,7 +29,6 @@ from .analysis import Dims
 from .recognise import make_opaque, recognise_opaque
 
 
-@dataclass(frozen=True)
 class InferShape(GePass):
     name = "infer-shape"
     ge_name = "InferShapePass"

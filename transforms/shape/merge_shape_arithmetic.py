@@ -37,7 +37,6 @@ from .analysis import Dims
 from .recipes import START, Elements, Kitchen, Pantry, Recipe, cost
 
 
-@dataclass(frozen=True)
 class MergeShapeArithmetic(GePass):
     name = "merge-shape-arithmetic"
     ge_name = "MergeShapeArithmeticPass"

@@ -10,8 +10,6 @@ Leaves no Sum of fewer than three.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -43,7 +41,6 @@ def from_the_left(op: SumOp) -> Operation | None:
     return SumOp(*inner.data_0, *rest, result_types=[op.y.type])
 
 
-@dataclass(frozen=True)
 class AddN(GePass):
     name = "add-n"
     ge_name = "AddNPass"

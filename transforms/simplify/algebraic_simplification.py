@@ -14,7 +14,6 @@ these pairs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -353,7 +352,6 @@ def _rules() -> dict[type[Operation], Sequence[Rule]]:
     }
 
 
-@dataclass(frozen=True)
 class AlgebraicSimplification(GePass):
     name = "algebraic-simplification"
     ge_name = "AlgebraicSimplificationPass"

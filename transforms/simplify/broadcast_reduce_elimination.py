@@ -14,8 +14,6 @@ Leaves no broadcast that all its readers can do without.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -41,7 +39,6 @@ FAR = 32
 """Ops that are looked at for one broadcast."""
 
 
-@dataclass(frozen=True)
 class BroadcastReduceElimination(GePass):
     name = "broadcast-reduce-elimination"
     ge_name = "BroadcastReduceEliminationPass"

@@ -16,7 +16,6 @@ shape says it all. Needs nothing. Leaves no view of a view where one would do; p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -35,7 +34,6 @@ from ..shape.analysis import Dims
 from ..shape.views import put, reshape_spec, same_dims, vector
 
 
-@dataclass(frozen=True)
 class CascadeReshapeRemove(GePass):
     name = "cascade-reshape-remove"
     ge_name = "CascadeReshapeRemovePass"

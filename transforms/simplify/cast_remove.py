@@ -10,7 +10,6 @@ whose type is known is a Cast. Needs nothing. Leaves no cast to the operand's ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -79,7 +78,6 @@ def is_exact(source: Attribute, target: Attribute) -> bool:
     return b.dtype.name in wider.get(a.dtype.name, ())
 
 
-@dataclass(frozen=True)
 class CastRemove(GePass):
     name = "cast-remove"
     ge_name = "CastRemovePass"

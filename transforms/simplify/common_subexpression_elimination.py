@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Hashable, MutableMapping
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -29,7 +28,6 @@ from ..rewriting import functions, is_isolated
 Seen = MutableMapping[Hashable, Operation]
 
 
-@dataclass(frozen=True)
 class CommonSubexpressionElimination(GePass):
     name = "common-subexpression-elimination"
     ge_name = "CommonSubexpressionEliminationPass"

@@ -9,8 +9,6 @@ Needs nothing. Leaves no transpose whose operand is a transpose, and none that l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -42,7 +40,6 @@ def unchanged(op: TransposeOp) -> SSAValue | None:
     return op.input
 
 
-@dataclass(frozen=True)
 class ComposeTransposes(GePass):
     name = "compose-transposes"
     ge_name = "ComposeTransposesPass"

@@ -16,7 +16,6 @@ Needs nothing. Leaves none of these.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -34,7 +33,6 @@ from ..shape.views import END, put, same_dims, vector
 from .slice_forward_fusion import Bounds, bounds_of, slice_of
 
 
-@dataclass(frozen=True)
 class ConcatSliceSimplification(GePass):
     name = "concat-slice-simplification"
     ge_name = "ConcatSliceSimplificationPass"

@@ -10,7 +10,6 @@ If on a constant, and no Loop of at most one trip that stacks nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -28,7 +27,6 @@ from ..report import count
 from ..rewriting import functions, sync_type, walk_outside
 
 
-@dataclass(frozen=True)
 class CondRemove(GePass):
     name = "cond-remove"
     ge_name = "CondRemovePass"

@@ -13,7 +13,6 @@ Leaves no such pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -150,7 +149,6 @@ def _stays_finite(value: SSAValue, factor: float) -> bool:
         return array is not None and bool(np.isfinite(array * array.dtype.type(factor)).all())
 
 
-@dataclass(frozen=True)
 class ConstantRegrouping(GePass):
     name = "constant-regrouping"
     ge_name = "ConstantRegroupingPass"

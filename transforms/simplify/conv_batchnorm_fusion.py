@@ -13,7 +13,6 @@ pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -62,7 +61,6 @@ def into_weights(op: BatchNormalizationOp) -> Operation | None:
     return fused
 
 
-@dataclass(frozen=True)
 class ConvBatchnormFusion(GePass):
     name = "conv-batchnorm-fusion"
     ge_name = "ConvBatchnormFusionPass"

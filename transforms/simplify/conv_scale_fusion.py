@@ -13,7 +13,6 @@ nobody else reads the product. Leaves no such pair.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -78,7 +77,6 @@ TAILS: tuple[type[Operation], ...] = (MulOp, DivOp, AddOp, SubOp, NegOp)
 RULES: dict[type[Operation], Sequence[Rule]] = dict.fromkeys(TAILS, (into_weights,))
 
 
-@dataclass(frozen=True)
 class ConvScaleFusion(GePass):
     name = "conv-scale-fusion"
     ge_name = "ConvScaleFusionPass"

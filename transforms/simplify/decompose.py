@@ -12,7 +12,6 @@ there, until the operator set has it all. Needs nothing. Leaves an op where it c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
@@ -76,7 +75,6 @@ def _forget_unused_domains(module: ModuleOp) -> None:
     module.attributes["onnx.opset"] = DictionaryAttr({d: v for d, v in opsets.data.items() if d in used})
 
 
-@dataclass(frozen=True)
 class Decompose(GePass):
     name = "decompose"
     ge_name = "DecomposePass"

@@ -10,8 +10,6 @@ transpose.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -25,7 +23,6 @@ from ..shape.views import put
 from .cascade_reshape_remove import reshaped
 
 
-@dataclass(frozen=True)
 class Dim1TransposeToSqueeze(GePass):
     name = "dim1-transpose-to-squeeze"
     ge_name = "Dim1TransposeToSqueezePass"

@@ -10,8 +10,6 @@ those that train and those whose mask is of free dims.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i1
@@ -28,7 +26,6 @@ from ..report import count, missed
 from ..rewriting import functions, replace_uses, sync_type, walk_outside
 
 
-@dataclass(frozen=True)
 class DropOut(GePass):
     name = "drop-out"
     ge_name = "DropOutPass"

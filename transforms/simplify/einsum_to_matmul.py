@@ -13,7 +13,6 @@ have one known size in both. Leaves none of these forms.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
@@ -109,7 +108,6 @@ def _as_matmul(op: EinsumOp, a: tuple[SSAValue, str], b: tuple[SSAValue, str], r
     return MatMulOp(*values, result_types=[op.output.type])
 
 
-@dataclass(frozen=True)
 class EinsumToMatMul(GePass):
     name = "einsum-to-matmul"
     ge_name = "EinsumPass"

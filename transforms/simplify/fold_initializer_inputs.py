@@ -10,7 +10,6 @@ nothing. Leaves no input with a default; those who gave one can no longer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -26,7 +25,6 @@ from ..report import count
 from ..rewriting import functions, sync_type
 
 
-@dataclass(frozen=True)
 class FoldInitializerInputs(GePass):
     name = "fold-initializer-inputs"
     ge_name = "FoldInitializerInputsPass"

@@ -11,7 +11,6 @@ Needs constant indices. Leaves none of these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -34,7 +33,6 @@ MANY = 1 << 20
 """Indices up to which they are looked at."""
 
 
-@dataclass(frozen=True)
 class GatherForwardFusion(GePass):
     name = "gather-forward-fusion"
     ge_name = "GatherForwardFusionPass"

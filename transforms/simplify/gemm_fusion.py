@@ -10,8 +10,6 @@ read the transposed. Leaves no Gemm on a transpose that it alone reads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -60,7 +58,6 @@ def plain(op: GemmOp) -> Operation | None:
     return new
 
 
-@dataclass(frozen=True)
 class GemmFusion(GePass):
     name = "gemm-fusion"
     ge_name = "GemmFusionPass"

@@ -8,8 +8,6 @@ Needs nothing. Leaves no such op, but one whose type says more than its operand'
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult
@@ -23,7 +21,6 @@ from ..report import count, missed
 from ..rewriting import functions, is_result_of_function, sync_type
 
 
-@dataclass(frozen=True)
 class Identity(GePass):
     name = "identity"
     ge_name = "IdentityPass"

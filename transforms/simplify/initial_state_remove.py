@@ -10,8 +10,6 @@ zeros as its initial state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -27,7 +25,6 @@ STATES = ("initial_h", "initial_c")
 """Operands that are initial states."""
 
 
-@dataclass(frozen=True)
 class InitialStateRemove(GePass):
     name = "initial-state-remove"
     ge_name = "InitialStateRemovePass"

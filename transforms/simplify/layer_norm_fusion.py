@@ -13,8 +13,6 @@ between, and an opset that has the operator (17). Leaves no such chain.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -119,7 +117,6 @@ def _with(norm: LayerNormalizationOp, op: GeOp, scale: SSAValue, b: SSAValue | N
     return new
 
 
-@dataclass(frozen=True)
 class LayerNormFusion(GePass):
     name = "layer-norm-fusion"
     ge_name = "LayerNormFusionPass"

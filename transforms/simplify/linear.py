@@ -172,7 +172,9 @@ def _multiplied(old: Array, factor: Array) -> Array:
     with np.errstate(all="ignore"):
         if (np.frexp(factor)[0] == 0.5).all() and np.isfinite(factor.astype(old.dtype)).all():
             return old * factor.astype(old.dtype)  # a power of two rounds nothing
-        return (old.astype(np.float64) * factor).astype(old.dtype)
+        # In parts that stay in the cache, which wide copies of the whole would not.
+        new = np.empty(np.broadcast_shapes(old.shape, factor.shape), old.dtype)
+        return np.multiply(old, factor, out=new, dtype=np.float64, casting="unsafe")
 
 
 def _is_faithful(old: Array, new: Array) -> bool:

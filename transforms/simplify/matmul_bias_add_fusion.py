@@ -10,8 +10,6 @@ shape. Needs nobody else to read the product. Leaves no such pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -43,7 +41,6 @@ def with_bias(op: AddOp) -> Operation | None:
     return GemmOp(product.a, product.b, split[1], result_types=[op.y.type])
 
 
-@dataclass(frozen=True)
 class MatMulBiasAddFusion(GePass):
     name = "matmul-bias-add-fusion"
     ge_name = "MatMulBiasAddFusionPass"

@@ -12,7 +12,6 @@ such number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
@@ -104,7 +103,6 @@ def _put(new: GeOp, old: GeOp, before: Operation) -> SSAValue:
 KINDS: tuple[type[Operation], ...] = (MulOp, DivOp)
 
 
-@dataclass(frozen=True)
 class MatMulScaleFusion(GePass):
     name = "matmul-scale-fusion"
     ge_name = "MatMulScaleFusionPass"

@@ -9,8 +9,6 @@ it takes. Free dims are equal where their expressions are. Needs nothing. Leaves
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -23,7 +21,6 @@ from ..shape.analysis import Dims
 from ..shape.views import put, same_dims
 
 
-@dataclass(frozen=True)
 class NoUseReshapeRemove(GePass):
     name = "no-use-reshape-remove"
     ge_name = "NoUseReshapeRemovePass"

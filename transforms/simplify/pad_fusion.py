@@ -12,7 +12,6 @@ that nobody else reads what is padded. Leaves no such pair.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import ml_dtypes
@@ -126,7 +125,6 @@ def _may_pad(op: AveragePoolOp | MaxPoolOp, pads: Sequence[int]) -> bool:
     return not op.ceil_mode and all(p < k for p, k in wide) and not any(d > 1 for d in op.dilations)
 
 
-@dataclass(frozen=True)
 class PadFusion(GePass):
     name = "pad-fusion"
     ge_name = "PadFusionPass"

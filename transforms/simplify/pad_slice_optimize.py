@@ -10,8 +10,6 @@ Constant pads that are not negative, bounds counted from the front or the end. N
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -30,7 +28,6 @@ Pads = list[tuple[int, int]]
 """What is added before and after, an axis each."""
 
 
-@dataclass(frozen=True)
 class PadSliceOptimize(GePass):
     name = "pad-slice-optimize"
     ge_name = "PadSliceOptimizePass"

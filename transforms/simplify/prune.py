@@ -9,8 +9,6 @@ Needs nothing. Leaves no pure op without a reader. An op that is not known to be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
@@ -24,7 +22,6 @@ from ..report import count
 from ..rewriting import functions
 
 
-@dataclass(frozen=True)
 class Prune(GePass):
     name = "prune"
     ge_name = "PrunePass"

@@ -9,8 +9,6 @@ such slice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -22,7 +20,6 @@ from ..shape.analysis import Dims
 from ..shape.views import put, same_dims
 
 
-@dataclass(frozen=True)
 class RedundantSliceRemove(GePass):
     name = "redundant-slice-remove"
     ge_name = "RedundantSliceRemovePass"

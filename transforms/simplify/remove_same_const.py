@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -32,7 +31,6 @@ SAMPLES = 16
 """Elements that are looked at first, spread over the whole."""
 
 
-@dataclass(frozen=True)
 class RemoveSameConst(GePass):
     name = "remove-same-const"
     ge_name = "RemoveSameConstPass"

@@ -11,8 +11,6 @@ known dims that moves elements (repeated.py says which) of one value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -29,7 +27,6 @@ from ..rewriting import functions, replace_uses, walk_outside
 from .repeated import repeated
 
 
-@dataclass(frozen=True)
 class RepeatedConstantFolding(GePass):
     name = "repeated-constant-folding"
     ge_name = "RepeatedConstantFoldingPass"

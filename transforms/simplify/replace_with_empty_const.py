@@ -8,8 +8,6 @@ For pure ops all of whose results are known to be empty. Needs nothing. Leaves n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -25,7 +23,6 @@ from ..report import count
 from ..rewriting import functions, replace_uses, walk_outside
 
 
-@dataclass(frozen=True)
 class ReplaceWithEmptyConst(GePass):
     name = "replace-with-empty-const"
     ge_name = "ReplaceWithEmptyConstPass"

@@ -11,8 +11,6 @@ regrouped. Needs nobody else to read what is in between, and an opset that has t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -46,7 +44,6 @@ def normalised(op: MulOp) -> Operation | None:
     return None
 
 
-@dataclass(frozen=True)
 class RMSNormFusion(GePass):
     name = "rms-norm-fusion"
     ge_name = "RmsNormFusionPass"

@@ -11,7 +11,6 @@ length is asked, or that goes elsewhere too, stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -30,7 +29,6 @@ from ..shape.analysis import Dims
 from ..shape.views import vector
 
 
-@dataclass(frozen=True)
 class SequenceToSplit(GePass):
     name = "sequence-to-split"
     ge_name = "SequenceToSplitPass"

@@ -45,7 +45,6 @@ class Branch:
     bias: SSAValue | None
 
 
-@dataclass(frozen=True)
 class SiblingMatMulFusion(GePass):
     name = "sibling-matmul-fusion"
     ge_name = "SiblingMatMulFusionPass"

@@ -11,8 +11,6 @@ front. Needs constant bounds. Leaves no such pair; prune drops the inner slice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -31,7 +29,6 @@ Bounds = tuple[int, int, int]
 """Start, end, step."""
 
 
-@dataclass(frozen=True)
 class SliceForwardFusion(GePass):
     name = "slice-forward-fusion"
     ge_name = "SliceForwardFusionPass"

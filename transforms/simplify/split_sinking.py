@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -33,7 +32,6 @@ from ..report import count
 from ..rewriting import drop_unread, functions, walk_outside
 
 
-@dataclass(frozen=True)
 class SplitSinking(GePass):
     name = "split-sinking"
     ge_name = "SplitSinkingPass"

@@ -52,7 +52,6 @@ LARGE = 1 << 16
 Perm = tuple[int, ...]
 
 
-@dataclass(frozen=True)
 class TransposePropagation(GePass):
     name = "transpose-propagation"
     ge_name = "TransposePropagationPass"

@@ -55,12 +55,29 @@ def test_who_reads_a_part_finds_it_written(weight):
 
 
 def test_bytes_beside_it_leave_it_as_it_is(weight):
-    path, first, _ = place_of(np.ones(4096, np.float32))
+    written = np.ones((2, 4096), np.float32)[0]  # part of something: it is not kept
+    path, first, _ = place_of(written)
     place = place_of(weight.T)
-    after = append_to_sidecar(np.ones(4096, np.float32))
+    after = append_to_sidecar(written)
     assert postponed(path, first, 4096 * 4) is None
     assert postponed(path, after, 4096 * 4) is None
     assert postponed(*place) is not None
+
+
+def test_what_was_computed_is_kept_while_it_is_not_too_much(monkeypatch):
+    monkeypatch.setattr(data, "_KEPT", 20_000)
+    first, second = (np.full(4096, k, np.float32) for k in (1, 2))
+    assert postponed(*place_of(first)) is first
+    place = place_of(second)
+    assert postponed(*place) is None
+    assert mapped(place[0])[place[1] : place[1] + place[2]].tobytes() == second.tobytes()
+
+
+def test_what_has_its_place_does_not_change(weight):
+    array = np.ones(4096, np.float32)
+    place_of(array)
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 2
 
 
 def test_a_constant_of_it_is_the_array(weight):

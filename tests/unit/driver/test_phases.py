@@ -1,6 +1,7 @@
 """What each -O runs, and in which order."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import pytest
 from xdsl.context import Context
@@ -12,6 +13,7 @@ from gecc.driver.pipeline import Pipeline, Rounds, flat
 from gecc.driver.plugins import Plugin
 from gecc.driver.registry import Registry, default_registry
 from gecc.transforms.base import GePass
+from gecc.transforms.catalog import ASKED_FOR, get_all_passes
 
 from .conftest import FoldPass, FusePass, PrunePass, TilePass
 
@@ -76,6 +78,11 @@ def test_a_plugin_s_pass_ends_the_simplification():
     ours = {"op-fusion": lambda: FusePass, "prune": lambda: PrunePass, "constant-folding": lambda: FoldPass}
     registry = Registry(ours, [Plugin("acme", {}, {"acme-swish": lambda: SwishPass})])
     assert names(plan(registry)) == ["constant-folding", "prune", "acme-swish", "op-fusion"]
+
+
+def test_what_is_only_asked_for_is_known_without_loading_it():
+    for name, load in get_all_passes().items():
+        assert (name in ASKED_FOR) == (cast(type[GePass], load()).level is None), name
 
 
 def test_each_pass_of_a_level_has_its_place():
