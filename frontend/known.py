@@ -18,11 +18,11 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects.ge import ONNX_OPS, GeOp
+from ..dialects.ge import ONNX_OPS, SUPERSEDED, GeOp
 from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.core import info_of
 from ..dialects.ge.data import Array, value_of
-from ..dialects.ge.declare import REQUIRED
+from ..dialects.ge.declare import REQUIRED, Older
 from ..dialects.ge.errors import InputError, text_of
 from ..dialects.ge.interfaces import is_pure
 from ..dialects.ge.opaque import OpaqueOp
@@ -72,6 +72,11 @@ class KnownNodes:
         if cls is None or not (version or not cls.onnx.has_schema):
             return None
         version = version or cls.onnx.since
+        older = cls.onnx.older.get(version)
+        if (older.type if older is not None else cls.onnx.type) != node.op_type:
+            return None
+        if older is not None and not self.in_place(cls, older, operands):
+            return None
         if any(v is not None and not isinstance(v.type, TensorType) for v in operands):
             return None
         if any(isinstance(cast(Any, v.type).element_type, UnknownType) for v in operands if v is not None):
@@ -87,13 +92,13 @@ class KnownNodes:
             if newer is None:
                 return None
             attrs = newer
-        older = {
+        were = {
             name: slot
             for before, names in cls.onnx.attributes_before.items()
             if self.opsets[domain] < before
             for name, slot in names.items()
         }
-        made = {older[name]: attrs.pop(name) for name in list(attrs) if name in older}
+        made = {were[name]: attrs.pop(name) for name in list(attrs) if name in were}
         if any(name not in cls.decls or cls.decls[name].ours for name in attrs):
             return None
         if not _fits(cls, len(operands), outputs) or not cls.accepts(attrs, len(operands), len(outputs)):
@@ -114,6 +119,16 @@ class KnownNodes:
             raise
         return constants, op
 
+    def in_place(self, cls: type[GeOp], older: Older, operands: list[SSAValue | None]) -> bool:
+        """Puts the operands of an older form where the op has them; false where there are too many."""
+        given = dict(zip(older.operands, operands, strict=False))
+        if len(operands) > len(older.operands):
+            return False
+        operands[:] = [given.get(slot.name) for slot in cls.slots]
+        while operands and operands[-1] is None:
+            operands.pop()
+        return True
+
     def operands_of_attributes(
         self, cls: type[GeOp], made: dict[str, Any], operands: list[SSAValue | None]
     ) -> list[ConstantOp]:
@@ -127,6 +142,8 @@ class KnownNodes:
                 array: Array = np.array(value).astype(element_of(cast(Any, first.type).element_type).dtype)
             elif isinstance(value, tuple) and cast("tuple[Any, ...]", value) and isinstance(value[0], float):
                 array = np.array(value, np.float32)
+            elif slot in cls.onnx.scalars:
+                array = np.array(value, np.int64)
             else:
                 array = i64_vector(value if isinstance(value, tuple) else [value])
             constants.append(ConstantOp(value_of(array), tensor_type(element_of(array.dtype).type, array.shape)))
@@ -155,7 +172,7 @@ class KnownNodes:
 def op_named(op_type: str, domain: str, version: int) -> type[GeOp] | None:
     """The op that stands for an operator, in a version of its domain's operator set."""
     if domain not in ("", MICROSOFT) or (not domain and schema_of(op_type, domain, version) is not None):
-        return ONNX_OPS.get((domain, op_type))
+        return ONNX_OPS.get((domain, op_type)) or SUPERSEDED.get((domain, op_type))
     from ..dialects.ort import ORT_OPS  # only models that ONNX Runtime wrote have any
 
     return ORT_OPS.get((domain, op_type))

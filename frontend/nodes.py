@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import onnx
 import onnx.defs
@@ -21,6 +21,7 @@ from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.control import IfOp
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.data import find_module, weights_path
+from ..dialects.ge.declare import OnnxName
 from ..dialects.ge.errors import InputError, node_name, text_of
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import element_of
@@ -87,10 +88,33 @@ def check_opset(op: GeOp, opset: int) -> None:
     name = op.onnx
     if not name.has_schema:
         return
-    since = since_version(name.type, opset)
+    since = form_in(name, opset).since
     if since < name.since and (not since or op.to_older(since) is None):
         newest = f"needs opset {_first_opset(name.type, name.since)}"
         raise InputError(f"{name.type} {newest}, the model is written for opset {opset}", node=node_name(op))
+
+
+class Form(NamedTuple):
+    """
+    An operator as an opset has it.
+
+    since      the version that it is of; 0 where the opset has none
+    operands   in its order; None: as the op declares them
+    """
+
+    type: str
+    since: int
+    operands: tuple[str, ...] | None
+
+
+def form_in(name: OnnxName, opset: int) -> Form:
+    """What stands for an op in `opset`."""
+    since = since_version(name.type, opset, name.domain)
+    if since < name.since:
+        for version, older in name.older.items():
+            if since_version(older.type, opset) == version:
+                return Form(older.type, version, older.operands)
+    return Form(name.type, since, None)
 
 
 @cache
@@ -116,7 +140,7 @@ def is_writable(op: GeOp, opset: int) -> bool:
         return False
     if not op.onnx.has_schema:
         return False
-    schema = onnx.defs.get_schema(op.onnx.type, opset)
+    schema = onnx.defs.get_schema(form_in(op.onnx, opset).type, opset)
     for formal, values in ((schema.inputs, op.by_slot()), (schema.outputs, op.results_by_slot())):
         for parameter, value in zip(formal, values, strict=False):
             if value is not None and parameter.types and onnx_type(value.type) not in parameter.types:
@@ -137,7 +161,8 @@ def _first_opset(op_type: str, since: int) -> int:
 
 
 def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProto:
-    node = NodeProto(op_type=op.onnx.type, domain=op.onnx.domain, name=_own_name(op))
+    form = form_in(op.onnx, opset)
+    node = NodeProto(op_type=form.type, domain=op.onnx.domain, name=_own_name(op))
     values = op.by_slot()
     attrs: list[AttributeProto] = []
     slots = [s.name for s in op.slots]
@@ -150,8 +175,11 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
         for attribute, slot in names.items():
             place = slots.index(slot)
             if place < len(values) and values[place] is not None:
-                attrs.append(_attribute_of_operand(op, attribute, cast(SSAValue, values[place]), opset))
+                attrs.append(_attribute_of_operand(op, form.type, attribute, cast(SSAValue, values[place]), opset))
                 values[place] = None
+    if form.operands is not None:
+        given = dict(zip(slots, values, strict=True))
+        values = [given[slot] for slot in form.operands]
     while values and values[-1] is None:
         values.pop()
     node.input.extend("" if v is None else name_of(v) for v in values)
@@ -160,7 +188,7 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
         results.pop()
     node.output.extend("" if r is None else name_of(r) for r in results)
     resolve = resolver(op)
-    since = since_version(op.onnx.type, opset, op.onnx.domain)
+    since = form.since
     plain = op.attrs() if since >= op.onnx.since or not op.onnx.has_schema else op.to_older(since) or {}
     for name, value in plain.items():
         if name in unsaid:
@@ -169,22 +197,22 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
             attrs.append(onnx.helper.make_attribute(name, value))
         elif not op.decls[name].ours:
             attrs.append(proto_of(name, op.decls[name].codec.kind, value, resolve))
-    known = attribute_names(op.onnx.type, opset) if op.onnx.has_schema else frozenset((*op.decls, *op.onnx.implied))
+    known = attribute_names(form.type, opset) if op.onnx.has_schema else frozenset((*op.decls, *op.onnx.implied))
     attrs.extend(onnx.helper.make_attribute(name, value) for name, value in op.implied().items() if name in known)
     for attr in attrs:
         if attr.name not in known:
-            raise InputError(f"{op.onnx.type} has no attribute {attr.name} in opset {opset}", node=node_name(op))
+            raise InputError(f"{form.type} has no attribute {attr.name} in opset {opset}", node=node_name(op))
     node.attribute.extend(sorted(attrs, key=lambda a: a.name))
     return node
 
 
-def _attribute_of_operand(op: GeOp, attribute: str, value: SSAValue, opset: int) -> AttributeProto:
+def _attribute_of_operand(op: GeOp, op_type: str, attribute: str, value: SSAValue, opset: int) -> AttributeProto:
     """What is an operand now and was an attribute in `opset`."""
     owner = resolved(value).owner
-    schema = onnx.defs.get_schema(op.onnx.type, opset, op.onnx.domain).attributes[attribute]
+    schema = onnx.defs.get_schema(op_type, opset, op.onnx.domain).attributes[attribute]
     if not isinstance(owner, ConstantOp):
         raise InputError(
-            f"{op.onnx.type} has {attribute} as an attribute in opset {opset}, so it must be a constant",
+            f"{op_type} has {attribute} as an attribute in opset {opset}, so it must be a constant",
             node=node_name(op),
         )
     array = owner.array()

@@ -43,9 +43,11 @@ from . import (
     sampling,
     selection,
     shape,
+    signal,
     slicing,
     smooth,
     softmax,
+    state,
     transposed_convolution,
     trigonometry,
 )
@@ -80,9 +82,11 @@ FAMILIES = (
     sampling,
     selection,
     shape,
+    signal,
     slicing,
     smooth,
     softmax,
+    state,
     transposed_convolution,
     trigonometry,
 )
@@ -102,6 +106,14 @@ ONNX_OPS: dict[tuple[str, str], type[GeOp]] = {
 }
 """ONNX (domain, operator) -> the op that stands for it."""
 
+SUPERSEDED: dict[tuple[str, str], type[GeOp]] = {
+    (op.onnx.domain, older.type): op
+    for op in ONNX_OPS.values()
+    for older in op.onnx.older.values()
+    if older.type != op.onnx.type
+}
+"""The same for operators that have another name by now."""
+
 Ge = Dialect(
     "ge",
     _ops(*FAMILIES, bodies, constants, memory, opaque),
@@ -118,4 +130,4 @@ Ge = Dialect(
     ],
 )
 
-__all__ = ["FAMILIES", "ONNX_OPS", "Ge", "GeOp", "OnnxName"]
+__all__ = ["FAMILIES", "ONNX_OPS", "SUPERSEDED", "Ge", "GeOp", "OnnxName"]

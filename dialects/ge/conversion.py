@@ -133,3 +133,38 @@ class CastLikeOp(PureOp, Tiles):
 
     def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
         return on_operands(self, operands)
+
+
+@ge_op
+class BitCastOp(PureOp, Tiles):
+    """
+    The bits of the input as elements of another type of the same width.
+
+    C1  the types have the same width in bits, and are not strings
+
+        %y = ge.bit_cast %x to i32 : tensor<?x64xf32> -> tensor<?x64xi32>
+
+    Source: ONNX BitCast-26.
+    """
+
+    name = "ge.bit_cast"
+    onnx = OnnxName("BitCast", since=26)
+    input = operand()
+    to = element_type()
+    output = result()
+
+    def infer(self, *operands: Any) -> Info:
+        x: Info = operands[0]
+        bits, wanted = element_of(x.element).bits, element_of(self.to).bits
+        if not bits or bits != wanted:
+            fail(self, f"the types must have the same width, got {x.element} and {self.to} (C1)")
+        return Info(self.to, x.dims)
+
+    def loops(self) -> tuple[str, ...]:
+        return ("parallel",) * len(shape_of(self.output.type))
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        return [tile]
+
+    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
+        return on_operands(self, operands)

@@ -45,6 +45,14 @@ Tensor = SSAValue[TensorType[Attribute]]
 
 
 @dataclass(frozen=True)
+class Older:
+    """What an operator was: its name then, and its operands in order."""
+
+    type: str
+    operands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class OnnxName:
     """
     The ONNX operator that an op stands for.
@@ -53,6 +61,9 @@ class OnnxName:
     since          first version of the operator whose meaning is the op's, apart from `attributes_before`; older ones
                    are imported as ge.opaque
     attributes_before   {opset: {attribute: operand}}: before that opset the operand was an attribute of this name
+    scalars        operands that were integer attributes and are scalars now: others became vectors of one
+    older          {version: what the operator was}: for versions before `since` that had another name, or operands in
+                   another order; the meaning is `GeOp.from_older`'s
     unsaid_before  {opset: names}: before that opset these operands and attributes were not there, and what the op
                    means with them it meant without
     implied        attributes that the operands say too: not kept, written back from `GeOp.implied`
@@ -63,6 +74,8 @@ class OnnxName:
     type: str
     since: int = 1
     attributes_before: dict[int, dict[str, str]] = field(default_factory=dict[int, dict[str, str]])
+    scalars: tuple[str, ...] = ()
+    older: dict[int, Older] = field(default_factory=dict[int, Older])
     unsaid_before: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
     implied: tuple[str, ...] = ()
     domain: str = ""

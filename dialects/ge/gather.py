@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from .core import PureOp, ge_op
-from .declare import OnnxName, integer, operand, result, text
+from .declare import Older, OnnxName, integer, operand, result, text
 from .dims import is_size, unknown_size
 from .errors import fail
 from .info import Info, axis_of, either, same_dim, same_element
@@ -206,13 +206,20 @@ class ScatterElementsOp(Scatter):
         %y = ge.scatter_elements %x, %i, %u axis 1
                : tensor<?x8xf32>, tensor<?x3xi64>, tensor<?x3xf32> -> tensor<?x8xf32>
 
-    Source: ONNX ScatterElements-18.
+    Source: ONNX ScatterElements-18; Scatter-9.
     """
 
     name = "ge.scatter_elements"
-    onnx = OnnxName("ScatterElements", since=11)
+    onnx = OnnxName("ScatterElements", since=11, older={9: Older("Scatter", ("data", "indices", "updates"))})
     axis = integer(0)
     reduction = text("none")
+
+    @classmethod
+    def from_older(cls, version: int, attrs: dict[str, Any], operands: Sequence[Info | None]) -> dict[str, Any] | None:
+        return attrs
+
+    def to_older(self, version: int) -> dict[str, Any] | None:
+        return {"axis": self.axis} if self.reduction == "none" else None
 
     def infer(self, *operands: Any) -> Info:
         x, indices, updates = operands

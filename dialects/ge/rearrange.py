@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from .core import PureOp, ge_op, shared_attributes
-from .declare import OnnxName, integer, operand, opt_operand, result, text
-from .dims import Dim, exact_quotient, floordiv
+from .declare import OnnxName, integer, operand, opt_ints, opt_operand, result, text
+from .dims import Dim, exact_quotient, floordiv, unknown_size
 from .errors import fail
-from .info import Info, axis_of, same_dim
+from .info import Info, axes_of, axis_of, same_dim
 from .interfaces import Box, Movement, Overwrites, Tiles, on_operands, whole
 from .shapes import check_single
 from .slicing import Cut
@@ -199,3 +199,38 @@ class ReverseSequenceOp(PureOp, Movement, Tiles):
     def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
         del tile
         return on_operands(self, operands)
+
+
+@ge_op
+class CenterCropPadOp(PureOp, Movement):
+    """
+    The middle of input, cut or padded with zeros to `shape` along `axes` (all, without); of an odd number of elements
+    the one more is cut or put at the end.
+
+    C1  axes differ and are axes of input
+    C2  shape is a vector of i32 or i64 with a number, not negative, for each of the axes
+
+        %y = ge.center_crop_pad %x, %s axes [2, 3] : tensor<?x3x9x8xf32>, tensor<2xi64> -> tensor<?x3x4x10xf32>
+
+    Source: ONNX CenterCropPad-18.
+    """
+
+    name = "ge.center_crop_pad"
+    onnx = OnnxName("CenterCropPad", since=18)
+    input_data = operand()
+    shape = operand()
+    axes = opt_ints()
+    output_data = result()
+
+    def infer(self, *operands: Any) -> Info:
+        x, shape = operands
+        axes = axes_of(self, range(x.rank) if self.axes is None else self.axes, x.rank, "C1")
+        if shape.rank != 1 or shape.element not in (i32, i64) or not same_dim(shape.dims[0], len(axes)):
+            fail(self, f"shape must be a vector of {len(axes)} integers, got {shape.type} (C2)")
+        wanted = shape.elements or [unknown_size() for _ in axes]
+        if any(isinstance(d, int) and d < 0 for d in wanted):
+            fail(self, f"shape must not be negative, got {wanted} (C2)")
+        dims = list(x.dims)
+        for axis, d in zip(axes, wanted, strict=True):
+            dims[axis] = d
+        return x.like(dims)

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Operation, SSAValue
 
 from .core import ge_op, info_of
-from .declare import OnnxName, integer, operand, opt_ints, opt_operand, our_text, real, result, text
+from .declare import Older, OnnxName, integer, operand, opt_ints, opt_operand, our_text, real, result, text
 from .dims import Dim, floordiv, unknown_size
 from .errors import fail
 from .info import Info, axes_of, same_dim
@@ -43,6 +43,10 @@ MODES = {
 """What each of the attributes may say."""
 
 
+BEFORE_11 = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+"""What Resize-10 and Upsample did, and could not say."""
+
+
 @ge_op
 class ResizeOp(Layout, Tiles):
     """
@@ -62,11 +66,20 @@ class ResizeOp(Layout, Tiles):
                : tensor<?x3x8x8xf32>, tensor<4xf32> -> tensor<?x3x16x16xf32>
 
     Tiles along axes that are not resized.
-    Source: ONNX Resize-19.
+    Source: ONNX Resize-19; before 11, and as Upsample from 7 on, where it makes nothing smaller.
     """
 
     name = "ge.resize"
-    onnx = OnnxName("Resize", since=11)
+    onnx = OnnxName(
+        "Resize",
+        since=11,
+        older={
+            7: Older("Upsample", ("x", "scales")),
+            9: Older("Upsample", ("x", "scales")),
+            10: Older("Resize", ("x", "scales")),
+        },
+        attributes_before={9: {"scales": "scales"}},
+    )
     x = operand()
     roi = opt_operand()
     scales = opt_operand()
@@ -88,6 +101,23 @@ class ResizeOp(Layout, Tiles):
         # A mode of opset 11 alone.
         del operands, results
         return attrs.get("coordinate_transformation_mode") != "tf_half_pixel_for_nn"
+
+    @classmethod
+    def from_older(cls, version: int, attrs: dict[str, Any], operands: Sequence[Info | None]) -> dict[str, Any] | None:
+        # Engines that shrink by these take other elements than those that the text names.
+        known = attrs.get("scales")
+        if version >= 9:
+            known = operands[2].data if len(operands) > 2 and operands[2] is not None else None
+        if known is None or any(scale < 1 for scale in known) or attrs.get("mode") not in (None, "nearest", "linear"):
+            return None
+        return attrs | BEFORE_11
+
+    def to_older(self, version: int) -> dict[str, Any] | None:
+        scales = None if self.scales is None else info_of(self.scales).data
+        attrs = {name: value for name, value in self.attrs().items() if name not in ("data_format", "mode")}
+        same = attrs == BEFORE_11 and self.mode in ("nearest", "linear") and self.roi is None and self.sizes is None
+        same = same and scales is not None and all(scale >= 1 for scale in scales)
+        return ({} if self.mode == "nearest" else {"mode": self.mode}) if same else None
 
     def format(self) -> str:
         return self.data_format

@@ -11,13 +11,14 @@ from xdsl.ir import SSAValue
 from .arithmetic import AddOp, MulOp
 from .composed import Maker
 from .core import ge_op
-from .declare import OnnxName, real, text, without_hints
-from .elementwise import FloatUnary, erf
+from .declare import OnnxName, operand, real, result, text, without_hints
+from .elementwise import FloatUnary, Pointwise, erf
 from .errors import fail
-from .info import Info
+from .info import Info, either, same_dim, same_element
 from .interfaces import Composed
 from .math import ErfOp
 from .trigonometry import TanhOp
+from .types import is_float
 
 
 @ge_op
@@ -240,3 +241,41 @@ class SwishOp(FloatUnary):
 
     def scalar(self, m: Any, *x: Any) -> Any:
         return x[0] * (1 / (1 + m.exp(-self.alpha * x[0])))
+
+
+@ge_op
+class SwiGLUOp(Pointwise, Composed):
+    """
+    a / (1 + exp(-alpha * a)) * b
+
+    C1  a and b have one element type, of floats
+    C2  they have one shape
+
+        %y = ge.swi_glu %a, %b : tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+
+    Source: ONNX SwiGLU-28.
+    """
+
+    name = "ge.swi_glu"
+    onnx = OnnxName("SwiGLU", since=28)
+    COST: ClassVar[int] = 15
+    a = operand()
+    b = operand()
+    alpha = real(1.0)
+    y = result()
+
+    def infer(self, *operands: Any) -> Info:
+        a, b = operands
+        if not is_float(same_element(self, "C1", a, b)):
+            fail(self, f"a and b must have floats, got {a.type} (C1)")
+        if a.rank != b.rank or not all(map(same_dim, a.dims, b.dims)):
+            fail(self, f"a and b must have one shape, got {a.type} and {b.type} (C2)")
+        return a.like(tuple(map(either, a.dims, b.dims)))
+
+    def scalar(self, m: Any, *x: Any) -> Any:
+        return x[0] * (1 / (1 + m.exp(-self.alpha * x[0]))) * x[1]
+
+    def expansion(self, make: Maker, *operands: Any) -> SSAValue:
+        a, b = operands
+        scaled = a if self.alpha == 1 else make(MulOp, a, make.number(self.alpha, a))
+        return make(MulOp, make(MulOp, a, make(SigmoidOp, scaled)), b)

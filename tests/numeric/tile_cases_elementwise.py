@@ -4,18 +4,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f16
+from xdsl.dialects.builtin import f16, i32
 
 from gecc.dialects.ge import activation, arithmetic, bitwise, comparison, math, smooth, trigonometry
 from gecc.dialects.ge.activation import ClipOp, DropoutOp, PReluOp
 from gecc.dialects.ge.arithmetic import MeanOp, Variadic
 from gecc.dialects.ge.bitwise import BitShiftOp, BitwiseBinary, BitwiseNotOp
 from gecc.dialects.ge.comparison import Logical, WhereOp
-from gecc.dialects.ge.conversion import CastLikeOp, CastOp
+from gecc.dialects.ge.conversion import BitCastOp, CastLikeOp, CastOp
 from gecc.dialects.ge.core import GeOp
 from gecc.dialects.ge.elementwise import Unary
 from gecc.dialects.ge.math import NotOp
 from gecc.dialects.ge.quantization import DequantizeLinearOp, QuantizeLinearOp
+from gecc.dialects.ge.smooth import SwiGLUOp
 
 Rng = np.random.Generator
 Case = Callable[[Rng], tuple[type[GeOp], list[Any], dict[str, Any]]]
@@ -113,9 +114,22 @@ PLAIN = [
     for op in vars(family).values()
     if isinstance(op, type) and issubclass(op, GeOp) and getattr(op, "name", "").startswith("ge.")
 ]
+
+
+def bit_cast(rng: Rng) -> tuple[type[GeOp], list[Any], dict[str, Any]]:
+    return BitCastOp, [numbers(rng, dims(rng))], {"to": i32}
+
+
+def swi_glu(rng: Rng) -> tuple[type[GeOp], list[Any], dict[str, Any]]:
+    shape = dims(rng)
+    return SwiGLUOp, [numbers(rng, shape), numbers(rng, shape)], {"alpha": 1.5}
+
+
 CASES: dict[str, Case] = {op.name: plain(op) for op in PLAIN} | {
+    "ge.bit_cast": bit_cast,
     "ge.clip": clip,
     "ge.dropout": dropout,
+    "ge.swi_glu": swi_glu,
     "ge.where": where,
     "ge.cast": cast,
     "ge.cast_like": cast_like,

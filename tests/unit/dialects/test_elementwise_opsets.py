@@ -37,7 +37,11 @@ SINCE = {op.onnx.type: op.onnx.since for op in OPS}
 HINTS_ASIDE = {op.onnx.type for op in OPS if issubclass(op, Unary)}
 """Operators of one operand whose first version differs in what it lets an engine do, and in no value."""
 Optional = onnx.defs.OpSchema.FormalParameterOption.Optional
-REQUIRED: dict[str, dict[str, Any]] = {"Cast": {"to": TensorProto.FLOAT16}, "BitShift": {"direction": "LEFT"}}
+REQUIRED: dict[str, dict[str, Any]] = {
+    "BitCast": {"to": TensorProto.INT32},
+    "BitShift": {"direction": "LEFT"},
+    "Cast": {"to": TensorProto.FLOAT16},
+}
 
 
 def element(parameter: Any) -> int:

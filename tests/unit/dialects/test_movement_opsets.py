@@ -50,7 +50,7 @@ MODELS = [
     (1, "y = Concat(x, x)", "ge.opaque"),
     (1, "y = Reshape<shape = [4, -1]>(x)", "ge.opaque"),
     (9, "y = OneHot(one, one, pair)", "ge.opaque"),
-    (10, "y = Resize(x, scales)", "ge.opaque"),
+    (10, "y = Resize(x, scales)", "ge.resize"),
     (11, "y = Resize<coordinate_transformation_mode = 'tf_half_pixel_for_nn'>(x, none, scales)", "ge.opaque"),
 ]
 
