@@ -121,10 +121,8 @@ def first_difference(before: ModuleOp, after: ModuleOp, inputs: Mapping[str, Any
 
 
 def _kind(value: Any) -> object:
-    if isinstance(value, list | tuple):
-        return type(value)
-    array = np.asarray(value)
-    return array.dtype, array.shape
+    array = np.asarray(value) if not isinstance(value, Sequence) else None
+    return array is not None and (array.dtype, array.shape)
 
 
 def _differs(a: Any, b: Any) -> str | None:
