@@ -18,9 +18,10 @@ from xdsl.ir import Block
 
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.gather import GatherElementsOp, GatherNDOp, OneHotOp, ScatterElementsOp, ScatterNDOp
+from ..dialects.ge.padding import PadOp
 from ..dialects.ge.resize import ResizeOp
 from ..dialects.ge.shapes import slice_range
-from ..dialects.ge.slicing import ExpandOp, PadOp, SliceOp
+from ..dialects.ge.slicing import ExpandOp, SliceOp
 from ..dialects.ge.types import element_of, tensor_type
 
 Array = npt.NDArray[Any]

@@ -4,7 +4,8 @@ plugin that answers is fused, planned and run like ours.
 
     shape of the work   Elementwise, Reduction, Contraction, Movement; flops_of, bytes_of
     buffers             overwrites (which operand may the result lie over), View (the result is an operand's bytes),
-                        Parts (results are boxes of an operand), Joins (operands are boxes of the result)
+                        Parts (results are boxes of an operand), Joins (operands are boxes of the result, with what is
+                        known around them)
     tiles               Tiles: loops, operand_tiles, on_tile
     effects             is_pure, from the op's traits
     meaning             Composed: the op in terms of other ops
@@ -20,7 +21,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from .core import GeOp
@@ -96,11 +97,15 @@ class Parts(metaclass=Kind):
 
 
 class Joins(metaclass=Kind):
-    """An op whose result is its operands side by side, and nothing else."""
+    """An op whose result is operands side by side, and what is known around them."""
 
     @abc.abstractmethod
-    def joins(self) -> list[Box]:
-        """The box of the result that each operand is."""
+    def joins(self) -> Sequence[Box | None]:
+        """The box of the result that each operand is; None for one that is none."""
+
+    def fills(self) -> Sequence[tuple[Box, Attribute]]:
+        """Boxes of the result that are no operand, and the value of a constant that each is."""
+        return ()
 
 
 class Overwrites(metaclass=Kind):

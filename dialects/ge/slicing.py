@@ -1,4 +1,4 @@
-"""Ops that cut tensors, join them, and add or repeat elements around them."""
+"""Ops that cut tensors, join them, and repeat elements."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from xdsl.ir import Operation, SSAValue
 
 from .core import PureOp, ge_op
 from .data import Array
-from .declare import OnnxName, integer, operand, opt_operand, result, text, var_operands, var_results
+from .declare import OnnxName, integer, operand, opt_operand, result, var_operands, var_results
 from .dims import Dim, unknown_size
 from .errors import fail
 from .info import Info, axes_of, axis_of, broadcast, either, same_dim, same_element
 from .interfaces import Box, Joins, Movement, Parts, Tiles, broadcast_box, on_operands, whole
 from .shapes import (
-    check_single,
     check_vector,
     chunks,
     first_cut,
@@ -224,7 +223,7 @@ class SliceOp(Cut, Parts):
             if not same_dim(info.dims[0], starts.dims[0]):
                 fail(self, f"{what} must have {starts.dims[0]} elements, got {info.type} (C1)")
         count = next((i.dims[0] for i in (starts, ends, axes, steps) if i is not None and i.static), None)
-        on = _axes(self, x.rank, axes, count, "C2")
+        on = given_axes(self, x.rank, axes, count, "C2")
         if on is None:
             return x.like([unknown_size() for _ in x.dims])
         walk: list[int] | None = [1] * len(on) if steps is None else steps.numbers
@@ -279,73 +278,11 @@ class SliceOp(Cut, Parts):
         return [tuple(box)]
 
 
-def _axes(op: Operation, rank: int, axes: Info | None, count: Any, code: str) -> Sequence[int] | None:
+def given_axes(op: Operation, rank: int, axes: Info | None, count: Any, code: str) -> Sequence[int] | None:
     """Axes that an optional operand lists; without it, the first `count`. None where they are not known."""
     if axes is not None:
         return None if axes.numbers is None else axes_of(op, axes.numbers, rank, code)
     return axes_of(op, range(count), rank, code) if isinstance(count, int) else None
-
-
-@ge_op
-class PadOp(Cut):
-    """
-    Adds pads[k] elements before and pads[n + k] after along the k-th of n axes (all, without `axes`); removes them
-    where negative. What is added is constant_value (0 without it) for mode "constant", the border element for "edge",
-    the elements mirrored at the border for "reflect", those from the other side for "wrap".
-
-    C1  mode is constant, reflect, edge or wrap
-    C2  pads is a vector of i64, axes one of i32 or i64, with two pads an axis
-    C3  axes differ and are axes of the data
-    C4  constant_value is one element of the data's type
-    C5  no dim of the result is negative
-
-        %y = ge.pad %x, %pads mode "edge" : tensor<?x8xf32>, tensor<4xi64> -> tensor<?x10xf32>
-
-    Source: ONNX Pad-25.
-    """
-
-    name = "ge.pad"
-    onnx = OnnxName(
-        "Pad", since=1, attributes_before={2: {"paddings": "pads"}, 11: {"pads": "pads", "value": "constant_value"}}
-    )
-    data = operand()
-    pads = operand()
-    constant_value = opt_operand()
-    axes = opt_operand()
-    mode = text("constant")
-    output = result()
-
-    def infer(self, *operands: Any) -> Info:
-        x, pads, fill, axes = operands
-        if self.mode not in ("constant", "reflect", "edge", "wrap"):
-            fail(self, f"mode must be constant, reflect, edge or wrap, got {self.mode} (C1)")
-        check_vector(self, "pads", pads, "C2")
-        if axes is not None:
-            check_vector(self, "axes", axes, "C2", (i32, i64))
-        count = x.rank if axes is None else axes.dims[0]
-        if not same_dim(pads.dims[0], 2 * count):
-            fail(self, f"pads must have {2 * count} elements, got {pads.type} (C2)")
-        if fill is not None:
-            same_element(self, "C4", x, fill)
-            check_single(self, "constant_value", fill, "C4")
-        on = _axes(self, x.rank, axes, count, "C3")
-        wanted = pads.elements
-        if on is None:
-            return x.like([unknown_size() for _ in x.dims])
-        dims = list(x.dims)
-        for k, axis in enumerate(on):
-            dims[axis] = unknown_size() if wanted is None else dims[axis] + wanted[k] + wanted[len(on) + k]
-        if any(isinstance(d, int) and d < 0 for d in dims):
-            fail(self, f"no dim of the result can be negative, got {dims} (C5)")
-        return x.like(dims)
-
-    def moved_axes(self) -> Sequence[int] | None:
-        rank = len(shape_of(self.data.type))
-        axes = list(range(rank)) if self.axes is None else numbers_in(self.axes)
-        pads = numbers_in(self.pads)
-        if axes is None or pads is None:
-            return None
-        return [a % rank for k, a in enumerate(axes) if pads[k] or pads[len(axes) + k]]
 
 
 @ge_op

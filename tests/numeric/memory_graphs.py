@@ -85,6 +85,8 @@ STEPS = [
     "concat",
     "join",
     "join",
+    "pad",
+    "turned weight",
     "split",
     "slice",
     "fusion",
@@ -124,6 +126,15 @@ def grow(graph: Graph, draw: Draw, steps: Sequence[str]) -> None:
                 graph.add(op)
             axis = draw(st.integers(0, len(shape) - 1))
             graph.add(onnx_op("Concat", *(op.results[0] for op in fresh), axis=axis))
+        case "pad":
+            graph.add(onnx_op(draw(st.sampled_from(UNARY)), a))
+            around = [draw(st.integers(0, 2)) for _ in range(2 * len(shape))]
+            graph.add(onnx_op("Pad", graph.values[-1], graph.vector(*around)))
+        case "turned weight" if len(shape) == 2:
+            w = graph.constant(np.linspace(-1, 1, 4 * shape[1], dtype=np.float32).reshape(4, shape[1]))
+            turned = onnx_op("Transpose", w, perm=[1, 0])
+            graph.add(turned)
+            graph.add(onnx_op("MatMul", a, turned.results[0]))
         case "split":
             axis = draw(st.integers(0, len(shape) - 1))
             if shape[axis] % 2 == 0:

@@ -284,6 +284,28 @@ func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<2x2xf32> {onnx
   %p = ge.exp %c : tensor<2x2xf32> -> tensor<2x2xf32>
   func.return %y, %t, %r, %j, %p : tensor<2x2xf32>, tensor<3x2xf32>, tensor<6xf32>, tensor<3x4xf32>, tensor<2x2xf32>
 }""",
+    "padded": """
+func.func @main(%x: tensor<2x4xf32> {onnx.name = "x"}, %z: tensor<2x0xf32> {onnx.name = "z"}) ->
+    (tensor<5x8xf32> {onnx.name = "a"}, tensor<2x8xf32> {onnx.name = "b"}, tensor<3x3xf32> {onnx.name = "c"},
+     tensor<4x6xf32> {onnx.name = "d"}) {
+  %one = ge.constant dense<1.0> : tensor<f32>
+  %axis = ge.constant dense<[-1]> : tensor<1xi64>
+  %p = ge.constant dense<[1, 3, 2, 1]> : tensor<4xi64>
+  %q = ge.constant dense<[2, 2]> : tensor<2xi64>
+  %r = ge.constant dense<[0, 1, 1, 2]> : tensor<4xi64>
+  %s = ge.constant dense<[1, 1, 1, 1]> : tensor<4xi64>
+  %0 = ge.exp %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  %1 = ge.relu %0 : tensor<2x4xf32> -> tensor<2x4xf32>
+  %2 = ge.pad %1, %p, %one : tensor<2x4xf32>, tensor<4xi64>, tensor<f32> -> tensor<5x8xf32>
+  %3 = ge.tanh %2 : tensor<5x8xf32> -> tensor<5x8xf32>
+  %4 = ge.sigmoid %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  %5 = ge.pad %4, %q, none, %axis : tensor<2x4xf32>, tensor<2xi64>, tensor<1xi64> -> tensor<2x8xf32>
+  %6 = ge.exp %z : tensor<2x0xf32> -> tensor<2x0xf32>
+  %7 = ge.pad %6, %r : tensor<2x0xf32>, tensor<4xi64> -> tensor<3x3xf32>
+  %8 = ge.neg %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  %9 = ge.pad %8, %s mode "edge" : tensor<2x4xf32>, tensor<4xi64> -> tensor<4x6xf32>
+  func.return %3, %5, %7, %9 : tensor<5x8xf32>, tensor<2x8xf32>, tensor<3x3xf32>, tensor<4x6xf32>
+}""",
     "default_and_unused": """
 func.func @main(%x: tensor<2xf32> {onnx.name = "x"},
     %d: tensor<2xf32> {onnx.name = "d", ge.default = [dense<[1.0, 2.0]> : tensor<2xf32>, tensor<2xf32>]},

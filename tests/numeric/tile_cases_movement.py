@@ -6,9 +6,10 @@ import numpy as np
 
 from gecc.dialects.ge.gather import GatherElementsOp, GatherNDOp, GatherOp, OneHotOp, ScatterElementsOp, ScatterNDOp
 from gecc.dialects.ge.movement import FlattenOp, ReshapeOp, SqueezeOp, TransposeOp, UnsqueezeOp
+from gecc.dialects.ge.padding import PadOp
 from gecc.dialects.ge.rearrange import DepthToSpaceOp, ReverseSequenceOp, SpaceToDepthOp, TriluOp
 from gecc.dialects.ge.resize import ResizeOp
-from gecc.dialects.ge.slicing import ConcatOp, ExpandOp, PadOp, SliceOp, SplitOp, TileOp
+from gecc.dialects.ge.slicing import ConcatOp, ExpandOp, SliceOp, SplitOp, TileOp
 
 Rng = np.random.Generator
 

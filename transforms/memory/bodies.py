@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.ge.attributes import WeightAttr
 from ...dialects.ge.bodies import FusionOp, YieldOp, contents_type, yielded
@@ -58,6 +58,12 @@ def body_of(op: Operation, reads: Sequence[SSAValue], resolve: Resolve) -> Body:
         return _body_of_fusion(op, resolve)
     read = [r for r in op.results if r.first_use is not None] or list(op.results)
     return body_of_ops([op], reads, read, resolve)
+
+
+def body_of_constant(value: Attribute, type_: Attribute) -> Region:
+    """What a buffer is filled with."""
+    op = ConstantOp(value, type_)
+    return Region(Block([op, YieldOp(op.output)]))
 
 
 def body_of_ops(

@@ -5,9 +5,10 @@ Which operands of a concatenation are computed straight into their part of the r
     %b = conv ..            %a = memref.subview %y[0, 0] ..
     %y = concat %a, %b  ->  %b = memref.subview %y[0, 4] ..  // no launch is left of the concat
 
-An operand that is no launch's (an input, a weight, a view), that the caller holds, that another result lies over, that
-stands twice, or that is in another concatenation already, is copied there. All of it only where no more bytes are
-alive at the peak for it: the whole result lives as long as any part.
+What a join knows of itself, as the border of a pad, is written beside its parts. An operand that is no launch's (an
+input, a weight, a view), that the caller holds, that another result lies over, that stands twice, or that is in another
+concatenation already, is copied there. All of it only where no more bytes are alive at the peak for it: the whole
+result lives as long as any part.
 """
 
 from __future__ import annotations
@@ -71,13 +72,13 @@ class _Joiner:
                 self.join(step, step.op.joins())
         return Joined(self.into, self.ops)
 
-    def join(self, step: Step, boxes: Sequence[Box]) -> None:
+    def join(self, step: Step, boxes: Sequence[Box | None]) -> None:
         op, result = step.op, step.op.results[0]
         values = [self.steps.resolve(v) for v in op.operands]
         parts = {
             v: (chain, box)
             for v, box in zip(values, boxes, strict=True)
-            if values.count(v) == 1 and (chain := list(self.chain(v))) and self.fits(v, result, box)
+            if box is not None and values.count(v) == 1 and (chain := list(self.chain(v))) and self.fits(v, result, box)
         }
         if not parts:
             return

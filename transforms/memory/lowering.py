@@ -21,14 +21,14 @@ from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.dialects.memref import CopyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.ge.bodies import FusionOp, HostOp, yielded
+from ...dialects.ge.bodies import FusionOp, HostOp, contents_type, yielded
 from ...dialects.ge.constants import ConstantOp, MappedOp
 from ...dialects.ge.interfaces import Joins
 from ...dialects.ge.memory import LaunchOp
 from ...dialects.ge.types import nbytes, shape_of
 from ..report import count
 from .arena import new_slot
-from .bodies import body_of, body_of_ops
+from .bodies import body_of, body_of_constant, body_of_ops
 from .plan import Shared, planned
 from .rules import Rules
 from .steps import Step
@@ -173,12 +173,16 @@ class Lowering:
         count("views")
 
     def join(self, op: Operation) -> None:
-        """What is not in its part of the result yet is copied there."""
+        """What is not in its part of the result yet is copied there; what is no operand is written beside it."""
         assert isinstance(op, Joins)
         whole = self.buffers[op.results[0]]
         for value, box in zip(map(self.steps.resolve, op.operands), op.joins(), strict=True):
-            if self.joined.into.get(value) != (op.results[0], box) and nbytes(value.type):
+            if box is not None and self.joined.into.get(value) != (op.results[0], box) and nbytes(value.type):
                 self.copy(self.buffer(value), subview(self.new, whole, box, None))
+        for box, value in op.fills():
+            part = subview(self.new, whole, box, None)
+            self.new.add_op(LaunchOp([], [part], body_of_constant(value, contents_type(part.type))))
+            count("launches")
         count("joined in place")
 
     def launch(self, step: Step) -> None:

@@ -23,9 +23,9 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.ge.activation import ClipOp, HardSigmoidOp, ReluOp
 from ...dialects.ge.convolution import ConvOp
 from ...dialects.ge.math import AbsOp, ExpOp
+from ...dialects.ge.padding import PadOp
 from ...dialects.ge.pooling import AveragePoolOp, MaxPoolOp
 from ...dialects.ge.shapes import numbers_in
-from ...dialects.ge.slicing import PadOp
 from ...dialects.ge.smooth import SigmoidOp
 from ...dialects.ge.softmax import SoftmaxOp
 from ...dialects.ge.types import shape_of

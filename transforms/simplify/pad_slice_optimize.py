@@ -15,8 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ge.constants import ConstantOp
+from ...dialects.ge.padding import PadOp
 from ...dialects.ge.shapes import FAR
-from ...dialects.ge.slicing import PadOp, SliceOp
+from ...dialects.ge.slicing import SliceOp
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions, sync_type, walk_outside

@@ -33,8 +33,9 @@ from ...dialects.ge.dims import Dim, exact_quotient
 from ...dialects.ge.info import Info
 from ...dialects.ge.interfaces import Elementwise, is_pure
 from ...dialects.ge.movement import ReshapeOp, TransposeOp
+from ...dialects.ge.padding import PadOp
 from ...dialects.ge.reduction import Reduce
-from ...dialects.ge.slicing import ConcatOp, PadOp, SliceOp, SplitOp
+from ...dialects.ge.slicing import ConcatOp, SliceOp, SplitOp
 from ...dialects.ge.softmax import LogSoftmaxOp, SoftmaxOp
 from ...dialects.ge.types import shape_of
 from ..base import GePass

@@ -7,9 +7,10 @@ import pytest
 from xdsl.utils.exceptions import VerifyException
 
 from gecc.dialects.ge.movement import FlattenOp, ReshapeOp, SqueezeOp, TransposeOp, UnsqueezeOp
+from gecc.dialects.ge.padding import PadOp
 from gecc.dialects.ge.rearrange import DepthToSpaceOp, ReverseSequenceOp, SpaceToDepthOp, TriluOp
 from gecc.dialects.ge.shapes import FAR, RankUnknown, slice_dim
-from gecc.dialects.ge.slicing import ConcatOp, ExpandOp, PadOp, SliceOp, SplitOp, TileOp
+from gecc.dialects.ge.slicing import ConcatOp, ExpandOp, SliceOp, SplitOp, TileOp
 from gecc.reference import evaluate
 
 from .movement_cases import (

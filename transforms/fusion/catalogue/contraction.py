@@ -19,8 +19,8 @@ from ....dialects.ge.elementwise import Pointwise
 from ....dialects.ge.interfaces import Contraction, View
 from ....dialects.ge.movement import TransposeOp
 from ....dialects.ge.normalization import LayerNormalizationOp, RMSNormalizationOp
+from ....dialects.ge.padding import PadOp
 from ....dialects.ge.reduction import ReduceMeanOp
-from ....dialects.ge.slicing import PadOp
 from ....dialects.ge.softmax import LogSoftmaxOp, SoftmaxOp
 from ....dialects.ge.types import is_tensor, shape_of
 from ....dialects.ge.window import Windowed

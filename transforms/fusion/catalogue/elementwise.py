@@ -20,7 +20,8 @@ from ....dialects.ge.elementwise import Pointwise
 from ....dialects.ge.interfaces import Movement, Reduction, View
 from ....dialects.ge.movement import TransposeOp
 from ....dialects.ge.normalization import BatchNormalizationOp
-from ....dialects.ge.slicing import ConcatOp, ExpandOp, PadOp, SliceOp, SplitOp, TileOp
+from ....dialects.ge.padding import PadOp
+from ....dialects.ge.slicing import ConcatOp, ExpandOp, SliceOp, SplitOp, TileOp
 from ....dialects.ge.types import shape_of
 from ...operands import has_floats
 from ..pattern import Found, Pattern, Why, op
