@@ -23,7 +23,8 @@ from .errors import fail
 from .info import Info, axis_of, either, same_dim, same_element
 from .interfaces import Composed, Contraction, Movement, Overwrites, Work
 from .movement import UnsqueezeOp
-from .slicing import ConcatOp, PadOp, SliceOp
+from .padding import PadOp
+from .slicing import ConcatOp, SliceOp
 from .smooth import SigmoidOp
 from .types import shape_of
 
