@@ -126,22 +126,32 @@ def members_of(group: FusionOp) -> list[Operation]:
     return [op for op in group.body.block.ops if not isinstance(op, ConstantOp | YieldOp)]
 
 
-def tiles_of(group: FusionOp, axis: int, size: int, lines: bool) -> list[Tile] | None:
+def tiles_of(group: FusionOp, axes: Sequence[int], sizes: Sequence[int], lines: bool) -> list[Tile] | None:
     """
-    The tiles of a group that is cut into `size` along an axis of its first result.
+    The tiles of a group whose results are cut along an axis each, into so many rows; one axis, and one number, stand
+    for all results.
 
     lines     whether inner values keep what the tile before computed; else that is computed again
     returns   None where the group cannot be cut so
     cost      tiles x members
     """
-    given = list(dict.fromkeys(yielded(group.body)))
-    shape = shape_of(given[0].type)
-    if axis >= len(shape) or not 0 < size < shape[axis]:
+    results = yielded(group.body)
+    many = len(results) if len(axes) == len(sizes) == 1 else 1
+    cuts = dict(zip(results, zip([*axes] * many, [*sizes] * many, strict=True), strict=False))
+    if len(axes) * many != len(results):
         return None
-    cutter = _Cutter(group, axis, lines, given, shape[axis])
+    counts: set[int] = set()
+    for value, (axis, size) in cuts.items():
+        shape = shape_of(value.type)
+        if axis >= len(shape) or not 0 < size < shape[axis]:
+            return None
+        counts.add(-(-shape[axis] // size))
+    if len(counts) != 1:
+        return None
+    cutter = _Cutter(group, cuts, lines)
     tiles: list[Tile] = []
-    for begin in range(0, shape[axis], size):
-        tile = cutter.tile(begin, min(size, shape[axis] - begin), tiles[-1] if tiles else None)
+    for k in range(counts.pop()):
+        tile = cutter.tile(k, tiles[-1] if tiles else None)
         if tile is None:
             return None
         tiles.append(tile)
@@ -179,20 +189,15 @@ def _shift(a: Tile, b: Tile) -> list[tuple[int, ...]] | None:
 
 @dataclass
 class _Cutter:
-    group: FusionOp
-    axis: int
-    lines: bool
-    given: list[SSAValue]
-    extent: int
+    """`cuts`: value that the group gives -> axis and rows of a tile."""
 
-    def tile(self, begin: int, count: int, before: Tile | None) -> Tile | None:
+    group: FusionOp
+    cuts: dict[SSAValue, tuple[int, int]]
+    lines: bool
+
+    def tile(self, index: int, before: Tile | None) -> Tile | None:
         tile = Tile()
-        wanted: dict[SSAValue, Box] = {}
-        for value in self.given:
-            box = self._share(value, begin, count)
-            if box is None:
-                return None
-            wanted[value] = box
+        wanted = {value: self._share(value, index) for value in self.cuts}
         for op in reversed(members_of(self.group)):
             needed = self._member(tile, op, wanted, before)
             if needed is None:
@@ -228,21 +233,15 @@ class _Cutter:
         tile.reads[op] = needed
         return needed
 
-    def _share(self, value: SSAValue, begin: int, count: int) -> Box | None:
-        """What the tile gives of a value that others read: as much of it as of the first result."""
-        shape = shape_of(value.type)
-        if self.axis >= len(shape):
-            return None
-        first, size = begin * shape[self.axis], count * shape[self.axis]
-        if first % self.extent or size % self.extent:
-            return None
-        box = list(whole(value))
-        box[self.axis] = (first // self.extent, size // self.extent)
+    def _share(self, value: SSAValue, index: int) -> Box:
+        """What a tile gives of a value that others read."""
+        (axis, size), box = self.cuts[value], list(whole(value))
+        box[axis] = (index * size, min(size, box[axis][1] - index * size))
         return tuple(box)
 
     def _compute(self, tile: Tile, value: SSAValue, box: Box, before: Tile | None) -> bool:
         """Takes down what of `value` the tile needs and computes."""
-        given = value in self.given
+        given = value in self.cuts
         tile.needed[value] = tile.computed[value] = box
         if before is None or isinstance(value.owner, View) or not (given or self.lines):
             return True

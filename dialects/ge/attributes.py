@@ -134,8 +134,8 @@ def strings(texts: object) -> ArrayAttr[Attribute]:
 @irdl_attr_definition
 class L2TilingAttr(ParametrizedAttribute):
     """
-    How an L2 group runs: `tiles` tiles of at most `tile[k]` along axis `axes[k]` of its results, and what that was
-    modelled to bring.
+    How an L2 group runs: `tiles` tiles of at most `tile[k]` along axis `axes[k]` of its result k (one axis stands for
+    all results), and what that was modelled to bring.
 
     halo           what of a tile's inner values its neighbour needs too: "none", "recompute" (each computes it) or
                    "lines" (the next tile finds it kept); not written where there is none

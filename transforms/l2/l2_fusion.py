@@ -28,7 +28,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ge.attributes import L2TilingAttr
-from ...dialects.ge.bodies import FusionOp
+from ...dialects.ge.bodies import FusionOp, yielded
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import InputError, UsageError, text_of
 from ...dialects.ge.interfaces import Joins, Parts
@@ -317,13 +317,15 @@ def _members(described: Described, group: Group) -> list[Operation]:
 def _tiling(
     described: Described, group: Group, fusion: FusionOp, traffic: GroupTraffic, saved: float, machine: Target
 ) -> L2TilingAttr:
-    """What stands on a group: its tile in rows of its first result."""
-    last = described.ops[group.end - 1]
-    axis = described.axes[last]
-    rows, extent = (shape_of(v.type)[axis] for v in (fusion.outs[0], last.results[0]))
+    """What stands on a group."""
+    extent = described.piece.extent(group.end - 1)
+    axes = {v: described.axes.get(v.owner, 0) for v in yielded(fusion.body) if isinstance(v.owner, Operation)}
+    cuts = [(a, group.samples * shape_of(v.type)[a] // extent) for v, a in axes.items() if shape_of(v.type)]
+    if len(set(cuts)) == 1:
+        cuts = cuts[:1]
     return L2TilingAttr.of(
-        [axis],
-        [group.samples * rows // extent],
+        [axis for axis, _ in cuts],
+        [rows for _, rows in cuts],
         traffic.tiles,
         halo="none" if not traffic.halo else "lines" if group.lines else "recompute",
         weights="resident" if traffic.working_set <= machine.l2_bytes else "streamed",

@@ -58,13 +58,14 @@ class Tiled:
 def tiled(group: FusionOp) -> Tiled | None:
     """The group as tiles, or None where it cannot be emitted so."""
     tiling = group.tiling
-    if tiling is None or len(tiling.axes) != 1 or not group.outs:
+    if tiling is None or not group.outs:
         return None
     if not all(is_buffer(v) for op in group.body.block.ops for v in op.results if not isinstance(op, ConstantOp)):
         return None
     if any(isinstance(v.owner, View) for v in yielded(group.body)):
         return None  # what others read would be written under another shape
-    tiles = tiles_of(group, tiling.axes.data[0].data, tiling.tile.data[0].data, tiling.halo.data == "lines")
+    axes, sizes = [a.data for a in tiling.axes], [n.data for n in tiling.tile]
+    tiles = tiles_of(group, axes, sizes, tiling.halo.data == "lines")
     if tiles is None:
         return None
     begin, end = alike(tiles)
