@@ -38,8 +38,8 @@ REASONS: dict[str, str] = {
     "rare": "no exporter writes it in models that were seen, and no pass could do better by knowing it",
     "read otherwise": "a node becomes something else on import: a constant, or a branch",
     "superseded": "operators of old operator sets whose successors are ops: read as these, except what none says now",
-    "trees and features": "classic models on features: the engines take them whole, and constant folding is all that "
-    "applies",
+    "trees and features": "classic models on features: their content is attributes that no pass looks into, and their "
+    "values maps and strings; constant folding is all that applies",
     "preview": "its meaning may still change",
 }
 

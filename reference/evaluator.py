@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto
-from onnx.defs import onnx_opset_version
+from onnx.defs import get_schema, onnx_opset_version
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -66,7 +66,9 @@ def _composed(op: GeOp, operands: Sequence[Any]) -> list[Any]:
 
 
 def _as_onnx(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, Any]) -> list[Any]:
-    opset = op.version.value.data if isinstance(op, OpaqueOp) else onnx_opset_version()
+    domain = op.onnx.domain if isinstance(op, GeOp) else ""
+    newest = get_schema(op.onnx.type, domain).since_version if isinstance(op, GeOp) and domain else onnx_opset_version()
+    opset = op.version.value.data if isinstance(op, OpaqueOp) else newest
     graphs = GraphExporter(op, opset)
     node = node_of(op, graphs.name, graphs.body, opset)
     feeds: dict[str, Any] = {}

@@ -5,16 +5,16 @@ The `ort` dialect: operators that ONNX Runtime's optimisers and quantisers write
                                     ^^^
 They are read and written back as they were; no pass makes one. Each says what it means in ops of `ge` (`Composed`): so
 it is checked, planned and run like any other op, and `decompose` writes it as ONNX's own operators.
-Files: activation.py, normalization.py, products.py, attention.py, rotary.py,
+Files: activation.py, normalization.py, products.py, attention.py, grouped.py, rotary.py,
 quantized.py, quantized_axes.py, integers.py.
 """
 
 from xdsl.ir import Dialect
 
 from ..ge.core import GeOp
-from . import activation, attention, integers, normalization, products, quantized, quantized_axes, rotary
+from . import activation, attention, grouped, integers, normalization, products, quantized, quantized_axes, rotary
 
-FAMILIES = (activation, attention, integers, normalization, products, quantized, quantized_axes, rotary)
+FAMILIES = (activation, attention, grouped, integers, normalization, products, quantized, quantized_axes, rotary)
 
 OPS: list[type[GeOp]] = [
     op

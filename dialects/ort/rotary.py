@@ -97,26 +97,33 @@ class RotaryEmbeddingOp(PureOp, Composed):
         if info_of_type(ids.type).rank == 1:
             ids = make(UnsqueezeOp, make(AddOp, make.count(make.size(x, positions)), ids), make.ints(0))
         angles = [make(UnsqueezeOp, make(GatherOp, cache, ids), make.ints(heads)) for cache in (cos, sin)]
-        y = self._turned(make, make.slice(data, 0, turned, 3) if turned < width else data, *angles)
-        if turned < width:
-            y = make(ConcatOp, y, make.slice(data, turned, width, 3), axis=3)
+        y = rotated(make, data, angles[0], angles[1], turned, bool(self.interleaved))
         if info.rank == 4:
             return y
         row = info.dims[2]
         return make.reshape(y, 0, 0, row if isinstance(row, int) else -1)
 
-    def _turned(self, make: Maker, x: SSAValue, cos: SSAValue, sin: SSAValue) -> SSAValue:
-        half = shape_of(x.type)[3] // 2
-        if self.interleaved:
-            pairs = make.reshape(x, 0, 0, 0, half, 2)
-            a, b = (make(SqueezeOp, make.slice(pairs, k, k + 1, 4), make.ints(4)) for k in (0, 1))
-        else:
-            a, b = make.slice(x, 0, half, 3), make.slice(x, half, 2 * half, 3)
-        new = [
-            make(SubOp, make(MulOp, a, cos), make(MulOp, b, sin)),
-            make(AddOp, make(MulOp, a, sin), make(MulOp, b, cos)),
-        ]
-        if not self.interleaved:
-            return make(ConcatOp, *new, axis=3)
+
+def rotated(make: Maker, x: SSAValue, cos: SSAValue, sin: SSAValue, turned: int, interleaved: bool) -> SSAValue:
+    """
+    `x` with pairs of the first `turned` elements of its last axis turned.
+
+    cos, sin   of the angles, one for each pair; they broadcast against the pairs
+    """
+    width, half = shape_of(x.type)[3], turned // 2
+    first = make.slice(x, 0, turned, 3) if turned < width else x
+    if interleaved:
+        pairs = make.reshape(first, 0, 0, 0, half, 2)
+        a, b = (make(SqueezeOp, make.slice(pairs, k, k + 1, 4), make.ints(4)) for k in (0, 1))
+    else:
+        a, b = make.slice(first, 0, half, 3), make.slice(first, half, turned, 3)
+    new = [
+        make(SubOp, make(MulOp, a, cos), make(MulOp, b, sin)),
+        make(AddOp, make(MulOp, a, sin), make(MulOp, b, cos)),
+    ]
+    if interleaved:
         pairs = make(ConcatOp, *(make(UnsqueezeOp, part, make.ints(4)) for part in new), axis=4)
-        return make.reshape(pairs, 0, 0, 0, 2 * half)
+        y = make.reshape(pairs, 0, 0, 0, turned)
+    else:
+        y = make(ConcatOp, *new, axis=3)
+    return y if turned == width else make(ConcatOp, y, make.slice(x, turned, width, 3), axis=3)

@@ -213,6 +213,25 @@ def rotary_embedding(rng: Rng) -> Case:
     return Case([x, ids, real(rng, 20, turned // 2), real(rng, 20, turned // 2)], attrs, frees={0: (0,)})
 
 
+def group_query_attention(rng: Rng) -> Case:
+    """A step with a cache, or a prompt; all rows of a batch are as long, for the rest of a buffer is anything."""
+    batch, heads, groups, width, turned = one_of(rng, 1, 2), 4, 2, 16, one_of(rng, 0, 16)
+    rows, before = one_of(rng, (1, 5), (3, 0), (1, 8), (1, 3))
+    total = rows + before
+    past = [real(rng, batch, groups, before, width) if before else None for _ in range(2)]
+    attrs: dict[str, Any] = {"num_heads": heads, "kv_num_heads": groups}
+    attrs |= one_of(rng, {}, {"scale": 0.3}, {"local_window_size": 2}, {"softcap": 5.0})
+    if turned:
+        attrs |= {"do_rotary": 1, "rotary_interleaved": one_of(rng, 0, 1)}
+    packed = bool(rng.integers(2))
+    q = real(rng, batch, rows, (heads + 2 * groups if packed else heads) * width)
+    k, v = (None if packed else real(rng, batch, rows, groups * width) for _ in range(2))
+    caches = [real(rng, 20, turned // 2) if turned else None for _ in range(2)]
+    counts = np.full(batch, total - 1, np.int32)
+    operands = [q, k, v, *past, counts, np.array(total, np.int32), *caches]
+    return Case(operands, attrs, (True, True, True), close=1e-5, frees={0: (0, 1)} if packed else {})
+
+
 # ------------------------------------------------------------------ quantised integers
 
 
@@ -344,6 +363,7 @@ CASES: dict[str, Callable[[Rng], Case]] = {
     "Attention": attention,
     "MultiHeadAttention": multi_head_attention,
     "RotaryEmbedding": rotary_embedding,
+    "GroupQueryAttention": group_query_attention,
     "QuantizeLinear": quantize_linear,
     "DequantizeLinear": dequantize_linear,
     "QLinearAdd": qlinear_binary,

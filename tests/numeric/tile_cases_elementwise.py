@@ -14,6 +14,7 @@ from gecc.dialects.ge.comparison import Logical, WhereOp
 from gecc.dialects.ge.conversion import BitCastOp, CastLikeOp, CastOp
 from gecc.dialects.ge.core import GeOp
 from gecc.dialects.ge.elementwise import Unary
+from gecc.dialects.ge.features import BinarizerOp
 from gecc.dialects.ge.math import NotOp
 from gecc.dialects.ge.quantization import DequantizeLinearOp, QuantizeLinearOp
 from gecc.dialects.ge.smooth import SwiGLUOp
@@ -126,6 +127,7 @@ def swi_glu(rng: Rng) -> tuple[type[GeOp], list[Any], dict[str, Any]]:
 
 
 CASES: dict[str, Case] = {op.name: plain(op) for op in PLAIN} | {
+    "ge.binarizer": plain(BinarizerOp),
     "ge.bit_cast": bit_cast,
     "ge.clip": clip,
     "ge.dropout": dropout,

@@ -48,6 +48,18 @@ def rotary(x: str = X, ids: str = AT, cos: str = CACHE, attrs: str = "") -> str:
     return f"%y = ort.rotary_embedding %x, %i, %c, %s{attrs} : {x}, {ids}, {cos}, {CACHE} -> {x}"
 
 
+def grouped(
+    k: str = "tensor<2x1x16xf32>",
+    past: str = "tensor<2x2x9x8xf32>",
+    counts: str = "tensor<2xi32>",
+    more: str = "",
+    types: str = "",
+    attrs: str = "kv_num_heads 2 num_heads 4",
+) -> str:
+    given = f"tensor<2x1x32xf32>, {k}, {k}, tensor<2x2x9x8xf32>, {past}, {counts}, tensor<i32>{types}"
+    return f"%y = ort.group_query_attention %q, %k, %v, %p, %r, %n, %t{more} {attrs} : {given} -> tensor<2x1x32xf32>"
+
+
 def embedded(kinds: str = "none, none", words: str = "tensor<9x8xf32>", ids: str = IDS, types: str = "") -> str:
     segments, table = kinds.split(", ")
     operands = f"%i, {segments}, %w, %p, {table}, %g, %b"
@@ -111,6 +123,12 @@ def nbits(a: str = "tensor<4x64xf32>", b: str = "tensor<8x2x16xui8>", more: str 
         (heads(more=", none, none, none, %p", types=f", {PAST}"), r"given together \(C6\)"),
         (heads(more=", none, none, none, none, none, %n", types=", tensor<1xi32>"), r"must be left out \(C7\)"),
         (heads(attrs="num_heads 2 unidirectional 1"), r"there must be 4 keys, got 5 \(C8\)"),
+        (grouped(k="tensor<2x1x17xf32>"), r"key and value must be.*\(C1\)"),
+        (grouped(attrs="kv_num_heads 3 num_heads 4"), r"a multiple of kv_num_heads.*\(C2\)"),
+        (grouped(past="tensor<2x2x8x8xf32>"), r"past keys and values must be.*\(C3\)"),
+        (grouped(counts="tensor<3xi32>"), r"seqlens_k must be.*\(C4\)"),
+        (grouped(attrs="do_rotary 1 kv_num_heads 2 num_heads 4"), r"matrices of one width \(C5\)"),
+        (grouped(attrs="kv_num_heads 2 num_heads 4 smooth_softmax 1"), r"must be left out \(C6\)"),
         (rotary(x="tensor<8xf32>", ids="tensor<1xi64>"), r"x must be.*\(C1\)"),
         (rotary(ids="tensor<2x4xi64>"), r"position_ids must be.*\(C2\)"),
         (rotary(cos="tensor<9x3xf32>"), r"matrices of one width.*\(C3\)"),
