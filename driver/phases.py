@@ -88,7 +88,7 @@ SIMPLIFY = Phase(
         "merge-shape-arithmetic",
         "prune",
     ),
-    rounds=4,
+    rounds=8,
 )
 PHASES = (
     Phase("open", ("fold-initializer-inputs", "inline-fusion", "decompose")),

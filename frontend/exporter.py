@@ -26,8 +26,12 @@ from ..dialects.ge.data import INLINE, array_of, find_module, weights_path
 from ..dialects.ge.errors import InputError, node_name, text_of
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import nbytes, shape_of
+from .described import describe
 from .nodes import DEFAULT_OPSET, SPARSE, names_of_outputs, node_of, opsets_of, resolved
 from .values import fill_tensor, i64_vector, is_known, tensor_of_array, value_info
+
+SOURCE = "gecc.source_producer"
+"""The key of a model's metadata that says who produced what it was made from."""
 
 SPLAT_AS_DATA = 8 * INLINE
 """Bytes up to which one repeated element is written out; more becomes a ConstantOfShape."""
@@ -120,6 +124,7 @@ class GraphExporter:
                 continue
             layout = getattr(op, "data_format", "NCHW") if isinstance(op, GeOp) else "NCHW"
             node = node_of(op, self.name, self.body, self.opset)
+            describe(node, op.attributes)
             if SPARSE in op.attributes:
                 sparse = node.attribute[0].sparse_tensor
                 sparse.values.name = node.output[0]
@@ -237,7 +242,6 @@ class _ModelExporter(GraphExporter):
             producer_name="gecc",
             producer_version=__version__,
             domain=text_of(attrs.get("onnx.domain")) or "",
-            doc_string=text_of(attrs.get("onnx.doc")) or "",
             model_version=_number(attrs, "onnx.model_version", 0),
             ir_version=self.ir_version(graph),
         )
@@ -247,13 +251,13 @@ class _ModelExporter(GraphExporter):
                 self.opsets.setdefault(op.onnx.domain, op.onnx.since)
         for domain, version in sorted(self.opsets.items()):
             model.opset_import.add(domain=domain, version=version)
-        told = cast(DictionaryAttr, attrs.get("onnx.metadata", DictionaryAttr({}))).data
-        metadata = {k: text_of(v) or "" for k, v in told.items()}
+        describe(model, attrs)
         producer = text_of(attrs.get("onnx.producer"))
         if producer and not producer.startswith("gecc"):
-            metadata["gecc.source_producer"] = producer
-        for key, value in metadata.items():
-            model.metadata_props.add(key=key, value=value)
+            note = next((p for p in model.metadata_props if p.key == SOURCE), None) or model.metadata_props.add(
+                key=SOURCE
+            )
+            note.value = producer
         return model
 
     def ir_version(self, graph: GraphProto) -> int:
@@ -269,6 +273,7 @@ class _ModelExporter(GraphExporter):
 
     def graph(self) -> GraphProto:
         graph = GraphProto(name=text_of(self.module.attributes.get("onnx.graph")) or "main")
+        describe(graph, self.module.attributes, "onnx.graph_")
         block = self.function.body.block
         args = cast("Sequence[DictionaryAttr]", self.function.arg_attrs.data if self.function.arg_attrs else ())
         outs = cast("Sequence[DictionaryAttr]", self.function.res_attrs.data if self.function.res_attrs else ())
@@ -363,8 +368,7 @@ def _info(name: str, type_: Attribute, said: dict[str, Attribute]) -> ValueInfoP
         return ValueInfoProto(name=name)
     declared = said.get("ge.dims")
     info = value_info(name, type_, declared)
-    if "onnx.doc" in said:
-        info.doc_string = text_of(said["onnx.doc"]) or ""
+    describe(info, said)
     if isinstance(declared, ArrayAttr) and info.type.HasField("tensor_type"):
         shape = info.type.tensor_type.shape
         del shape.dim[:]

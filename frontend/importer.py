@@ -55,6 +55,7 @@ from ..dialects.ge.text import value_name
 from ..dialects.ge.types import UnknownType, element_of, is_tensor, shape_of, tensor_type
 from . import wire
 from .attributes import plain_value, to_mlir
+from .described import described
 from .known import KnownNodes, schema_of
 from .nodes import OPSETS, SPARSE, opsets_attr
 from .values import dims_from_proto, tensor_from_proto, type_from_proto
@@ -92,18 +93,17 @@ class _Importer:
         weights = [WeightsOp(symbol, path, Path(path).stat().st_size) for path, symbol in self.symbols.items()]
         module = ModuleOp([*weights, function])
         proto = self.proto
-        described = {
+        said = {
             "onnx.ir_version": IntegerAttr(proto.ir_version, i64),
             OPSETS: opsets_attr(self.opsets),
             "onnx.producer": StringAttr(" ".join(filter(None, (proto.producer_name, proto.producer_version)))),
             "onnx.domain": StringAttr(proto.domain),
-            "onnx.doc": StringAttr(proto.doc_string),
-            "onnx.metadata": DictionaryAttr({p.key: StringAttr(p.value) for p in proto.metadata_props}),
             "onnx.graph": StringAttr(proto.graph.name),
             "onnx.model_version": IntegerAttr(proto.model_version, i64),
         }
         empty = (StringAttr(""), DictionaryAttr({}), IntegerAttr(0, i64))
-        module.attributes.update({k: v for k, v in described.items() if v not in empty})
+        module.attributes.update({k: v for k, v in said.items() if v not in empty})
+        module.attributes.update(described(proto) | described(proto.graph, "onnx.graph_"))
         return module
 
     def symbol(self, path: str) -> str:
@@ -210,6 +210,7 @@ class _Importer:
         )
         block.add_op(op)
         set_names(op, node.name, [o for o in outputs if o])
+        op.attributes.update(described(node))
         for name, value in zip((o for o in outputs if o), op.results, strict=True):
             if name in scope:
                 raise InputError(f"value {name!r} has two definitions")
@@ -449,8 +450,7 @@ def _described(info: ValueInfoProto) -> dict[str, Attribute]:
         said["ge.dims"] = dims
     elif info.type.HasField("tensor_type"):
         said["onnx.unranked"] = UnitAttr()
-    if info.doc_string:
-        said["onnx.doc"] = StringAttr(info.doc_string)
+    said.update(described(info))
     if not info.HasField("type"):
         said["onnx.untyped"] = UnitAttr()
     return said

@@ -62,7 +62,17 @@ def type_from_proto(proto: TypeProto) -> Attribute:
 
 
 def dims_from_proto(proto: TypeProto) -> Attribute | None:
-    """The declared dims of a tensor: a number, a symbol, or a unit for one that has neither; None without a shape."""
+    """
+    The declared dims of a tensor, or of those in a sequence or an optional: a number, a symbol, or a unit for one that
+    has neither; None without a shape.
+    """
+    match proto.WhichOneof("value"):
+        case "sequence_type":
+            return dims_from_proto(proto.sequence_type.elem_type)
+        case "optional_type":
+            return dims_from_proto(proto.optional_type.elem_type)
+        case _:
+            pass
     if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
         return None
     dims: list[Attribute] = []
@@ -91,9 +101,9 @@ def fill_type(proto: TypeProto, type_: Attribute, dims: Attribute | None = None)
                 elif k < len(named) and (text := text_of(named[k])) is not None:
                     dim.dim_param = text
         case SequenceType():
-            fill_type(proto.sequence_type.elem_type, type_.element)
+            fill_type(proto.sequence_type.elem_type, type_.element, dims)
         case OptionalType():
-            fill_type(proto.optional_type.elem_type, type_.element)
+            fill_type(proto.optional_type.elem_type, type_.element, dims)
         case _:
             pass
 

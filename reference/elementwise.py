@@ -21,7 +21,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Block
 
-from ..dialects.ge.arithmetic import MeanOp
+from ..dialects.ge.arithmetic import MeanOp, SumOp
 from ..dialects.ge.conversion import CastLikeOp, CastOp
 from ..dialects.ge.math import ErfOp
 from ..dialects.ge.quantization import QuantizeLinearOp
@@ -62,7 +62,8 @@ def _spread(op: QuantizeLinearOp, parameter: Array, shape: tuple[int, ...]) -> A
     return repeated.take(range(shape[axis]), axis)
 
 
-def mean(op: MeanOp, operands: Sequence[Any]) -> list[Any]:
+def from_left_to_right(op: MeanOp | SumOp, operands: Sequence[Any]) -> list[Any]:
+    """The onnx package's Sum starts from 0, so that a lone -0 loses its sign."""
     return [op.scalar(np, *operands)]
 
 
@@ -91,6 +92,7 @@ ELEMENTWISE: dict[type, Callable[[Any, Sequence[Any]], list[Any] | None]] = {
     CastLikeOp: cast_like,
     ErfOp: erf,
     GeluOp: gelu,
-    MeanOp: mean,
+    MeanOp: from_left_to_right,
     QuantizeLinearOp: quantize_linear,
+    SumOp: from_left_to_right,
 }

@@ -105,11 +105,14 @@ def _evaluator(node: NodeProto, opset: int, feeds: dict[str, Any]) -> ReferenceE
 def _typed(value: Any, result: SSAValue) -> Any:
     """
     The evaluator's result under the result's element type: it gives numpy scalars, and wider types here and there.
+
+    In the order of its axes, as if it had been computed: numpy adds up a transposed view in another order, and what a
+    module computes must not depend on which of its ops are views.
     """
     if not isinstance(result.type, TensorType):
         return value
     element = cast("TensorType[Any]", result.type).element_type
     if value is None or isinstance(value, list) or not is_element(element):
         return value
-    array, dtype = np.asarray(value), element_of(element).dtype
+    array, dtype = np.asarray(value, order="C"), element_of(element).dtype
     return array if array.dtype == dtype or dtype == np.object_ else array.astype(dtype)

@@ -71,7 +71,7 @@ class _Interpreter:
                 env[argument] = _checked(name, inputs[name], argument.type)
             elif "ge.default" in said:
                 value, type_ = cast("ArrayAttr[Attribute]", said["ge.default"]).data
-                env[argument] = array_of(value, type_, self.module)
+                env[argument] = np.asarray(array_of(value, type_, self.module), order="C")
             else:
                 raise InputError(f"input {name!r} is not given")
         results = self.block(function.body.block, env)
@@ -175,7 +175,7 @@ def _checked(name: str, value: Any, type_: Attribute) -> Any:
     """An input as the function takes it; refuses one of another dtype or shape."""
     if not isinstance(type_, TensorType | MemRefType):
         return value
-    array, element = np.asarray(value), cast(Any, type_).element_type
+    array, element = np.asarray(value, order="C"), cast(Any, type_).element_type
     if is_element(element) and array.dtype != element_of(element).dtype and array.dtype.kind not in "OUS":
         raise InputError(f"input {name!r} must be of {element}, got {array.dtype}")
     shape = shape_of(type_)

@@ -26,10 +26,11 @@ from xdsl.rewriter import Rewriter
 
 from ..dialects.ge.attributes import SplatAttr, WeightAttr
 from ..dialects.ge.constants import ConstantOp
-from ..dialects.ge.core import NODE, OUTPUTS, GeOp
+from ..dialects.ge.core import GeOp
 from ..dialects.ge.data import value_of, weight_files
 from ..dialects.ge.types import is_shaped, shape_of, tensor_type
 from ..frontend.nodes import OPSETS
+from ..transforms.base import NAMES
 from ..transforms.rewriting import sync_type
 
 Fails = Callable[[ModuleOp], bool]
@@ -259,7 +260,7 @@ def _set_type(value: SSAValue, type_: Attribute) -> None:
 
 def _drop_names(function: FuncOp) -> None:
     for op in function.walk():
-        for name in (NODE, OUTPUTS):
+        for name in NAMES:
             op.attributes.pop(name, None)
     for name in ("onnx.inputs", "onnx.constant_inputs"):
         function.attributes.pop(name, None)

@@ -9,7 +9,8 @@ from typing import ClassVar
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-NAMES = ("onnx.node", "onnx.outputs")
+NAMES = ("onnx.node", "onnx.outputs", "onnx.doc", "onnx.metadata")
+"""What an op keeps of the node that it was: no part of its meaning."""
 
 
 @dataclass(frozen=True)

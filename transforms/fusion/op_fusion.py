@@ -27,7 +27,6 @@ from typing import Literal, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
 
 from ...dialects.ge.core import OUTPUTS
@@ -215,7 +214,7 @@ class Fuser:
             return
         for use in itertools.islice(ops[-1].results[0].uses, MANY):
             reader = use.operation
-            if reader.parent is not self.block or isinstance(reader, ReturnOp) or not has_ranks(reader):
+            if reader.parent is not self.block or not reader.results or not has_ranks(reader):
                 continue
             if rule.after(reader, ops[-1]):
                 why = why_open(ops[-1], {*ops, reader}, self.block)

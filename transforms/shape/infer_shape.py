@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.ge.bodies import FusionOp
-from ...dialects.ge.control import IfOp
+from ...dialects.ge.control import IfOp, Iteration
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import InputError
 from ...dialects.ge.kinds import walk
@@ -46,16 +46,21 @@ def infer_shapes(function: FuncOp) -> int:
 
     raises     InputError where an op that is no part of a branch or a loop contradicts what it reads
     """
-    changed = _refine(function)
-    while recognised := recognise_opaque(function):
-        changed += recognised + _refine(function)
+    changed, loops = _refine(function)
+    again = loops and changed > 0
+    while (recognised := recognise_opaque(function)) or again:
+        found, loops = _refine(function)
+        changed += recognised + found
+        again = loops and found > 0
     return changed
 
 
-def _refine(function: FuncOp) -> int:
+def _refine(function: FuncOp) -> tuple[int, bool]:
+    """How many types changed, and whether there are loops: what they give follows from what their bodies now yield."""
     dims = Dims(function)
-    changed = 0
+    changed, loops = 0, False
     for op in walk(function):
+        loops = loops or isinstance(op, Iteration)
         values: list[SSAValue] = []
         if isinstance(op, GeOp | FusionOp | IfOp):
             values.extend(op.results)
@@ -72,7 +77,7 @@ def _refine(function: FuncOp) -> int:
             make_opaque(op)
             changed += 1
     sync_type(function)
-    return changed
+    return changed, loops
 
 
 def _may_never_run(op: Operation) -> bool:

@@ -8,6 +8,8 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
 from gecc.dialects.ge import ONNX_OPS
 from gecc.dialects.ge.declare import REQUIRED
+from gecc.dialects.ge.text import module_text, parse_module
+from gecc.driver.registry import default_registry
 from gecc.frontend import export_model, import_model, materialise, node_count
 
 from .graph_models import check_equal, model, names, through
@@ -313,6 +315,27 @@ def test_symbols_and_what_the_model_says_of_itself():
     # Once more, the first producer stays the one that is told of.
     again = {p.key: p.value for p in through(exported).metadata_props}
     assert again["gecc.source_producer"] == "torch 2.0"
+
+
+def test_what_nodes_say_of_themselves():
+    source = model(CONTROL["if"], 21, 10)
+    source.graph.doc_string = "a graph — ü"
+    source.graph.metadata_props.add(key="made by", value='hand, "quoted"')
+    (node,) = source.graph.node
+    for told in (node, node.attribute[0].g.node[0], source.graph.input[0], source.graph.output[0]):
+        told.doc_string = "line 1\n\\ line 2"
+        told.metadata_props.add(key="pkg.torch.onnx.stack_trace", value='File "x.py", ü')
+    text = module_text(import_model(source))
+    exported = materialise(export_model(parse_module(default_registry(pytest.fail).context(), text, "test")))
+    (again,) = exported.graph.node
+    assert (exported.graph.doc_string, *exported.graph.metadata_props) == ("a graph — ü", *source.graph.metadata_props)
+    for one, other in (
+        (again, node),
+        (again.attribute[0].g.node[0], node.attribute[0].g.node[0]),
+        (exported.graph.input[0], source.graph.input[0]),
+        (exported.graph.output[0], source.graph.output[0]),
+    ):
+        assert (one.doc_string, *one.metadata_props) == (other.doc_string, *other.metadata_props)
 
 
 def test_local_functions_are_their_nodes():
