@@ -6,6 +6,7 @@ Models of trees, vectors and maps stay with ge.opaque: their content is attribut
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from .errors import fail
 from .gather import GatherOp
 from .info import Info, same_dim
 from .interfaces import Composed
-from .types import StringType, is_float, is_integer
+from .types import StringType, is_float, is_integer, shape_of
 
 FEATURES = "ai.onnx.ml"
 
@@ -115,7 +116,7 @@ class ArrayFeatureExtractorOp(PureOp, Composed):
     def expansion(self, make: Maker, *operands: Any) -> SSAValue:
         x, indices = operands
         picked = make(GatherOp, x, make.reshape(indices, -1), axis=-1)
-        return picked if len(x.type.get_shape()) > 1 else make.reshape(picked, 1, -1)
+        return picked if len(shape_of(x.type)) > 1 else make.reshape(picked, 1, -1)
 
 
 @ge_op
@@ -159,7 +160,7 @@ class LabelEncoderOp(PureOp):
                 found.append((element, len(values)))
         tensor: Any = getattr(self, f"{what}_tensor")
         if tensor is not None:
-            found.append((tensor[1].element_type, int(np.prod(tensor[1].get_shape()))))
+            found.append((tensor[1].element_type, math.prod(shape_of(tensor[1]))))
         if len(found) != 1:
             fail(self, f"{what} must be given once, got {len(found)} (C1)")
         return found[0]

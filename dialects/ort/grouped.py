@@ -29,7 +29,8 @@ from ..ge.gather import GatherNDOp, GatherOp
 from ..ge.info import Info, same_dim, same_element
 from ..ge.interfaces import Composed, Contraction
 from ..ge.movement import ReshapeOp, UnsqueezeOp
-from ..ge.slicing import ConcatOp, PadOp
+from ..ge.padding import PadOp
+from ..ge.slicing import ConcatOp
 from ..ge.softmax import SoftmaxOp
 from ..ge.trigonometry import TanhOp
 from ..ge.types import element_of, is_float, shape_of
