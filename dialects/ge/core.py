@@ -57,6 +57,8 @@ from .kinds import Kind
 
 NODE, OUTPUTS = "onnx.node", "onnx.outputs"
 
+_UNKNOWN = TensorType(f32, [])  # of a result that is not inferred yet
+
 
 # ------------------------------------------------------------------ the base
 
@@ -112,7 +114,7 @@ class GeOp(IRDLOperation, metaclass=Kind):
         cls._segments(properties, "result", cls.result_slots, wanted)
         if result_types is None:
             # Inference reads the op as it stands: it is made first with its operands' types known, then typed.
-            unknown = [TensorType(f32, [])] * count
+            unknown = [_UNKNOWN] * count
             Operation.__init__(self, operands=present, result_types=unknown, properties=properties, regions=bodies)
             try:
                 infos = self.inferred()

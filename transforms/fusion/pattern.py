@@ -48,6 +48,17 @@ class Pattern:
         """The classes of ops that the pattern's value may come from; of none where it may come from any."""
         return frozenset()
 
+    @cached_property
+    def _ends(self) -> dict[type, bool]:
+        return {}
+
+    def ends_at(self, kind: type) -> bool:
+        """Whether what gives the pattern's value may be of a class."""
+        known = self._ends.get(kind)
+        if known is None:
+            known = self._ends[kind] = not self.heads or issubclass(kind, tuple(self.heads))
+        return known
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnyValue(Pattern):
@@ -206,5 +217,4 @@ def walk(pattern: Pattern) -> list[Pattern]:
 
 def admits(pattern: Pattern, op: Operation) -> bool:
     """Whether a match may end at `op`, by its class alone."""
-    heads = pattern.heads
-    return not heads or isinstance(op, tuple(heads))
+    return pattern.ends_at(type(op))

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import Commutative
 
 from ...dialects.ge.arithmetic import AddOp, DivOp, MaxOp, MeanOp, MinOp, MulOp, PowOp, SubOp, SumOp
@@ -97,6 +98,9 @@ class Search:
         known = self.values.get(pattern)
         if known is not None:
             yield from self._again(known, value)
+            return
+        kind = type(value.owner)
+        if not pattern.ends_at(kind) and kind is not CastOp:  # casts are looked through
             return
         self.values[pattern] = value
         match pattern:
@@ -315,11 +319,25 @@ def _orders(op: Operation, count: int) -> Iterator[Sequence[SSAValue]]:
 def number_in(value: SSAValue) -> float | None:
     """The number that all elements of a constant are, where that is seen without reading many."""
     op = value.owner
-    if not isinstance(op, ConstantOp) or not is_element(element_type(value)):
+    if not isinstance(op, ConstantOp):
+        return None
+    held = op.properties["value"]
+    known = _NUMBERS.get(op)
+    if known is None or known[0] is not held:
+        known = _NUMBERS[op] = (held, _number(op))
+    return known[1]
+
+
+_NUMBERS: WeakKeyDictionary[ConstantOp, tuple[Attribute, float | None]] = WeakKeyDictionary()
+"""Of constants that were asked for: the data, and the number in it."""
+
+
+def _number(op: ConstantOp) -> float | None:
+    if not is_element(element_type(op.output)):
         return None
     if not isinstance(op.value, SplatAttr) and math.prod(shape_of(op.output.type)) != 1:
         return None
-    found = uniform(value)
+    found = uniform(op.output)
     return None if found is None or isinstance(found, str | bytes) else float(found)
 
 
