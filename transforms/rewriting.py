@@ -12,7 +12,7 @@ from xdsl.rewriter import Rewriter
 
 from ..dialects.ge.bodies import FusionOp, HostOp
 from ..dialects.ge.interfaces import is_pure
-from ..dialects.ge.kinds import ops_in
+from ..dialects.ge.kinds import ops_in, walk
 from ..dialects.ge.memory import LaunchOp
 from .base import carry_names
 from .report import changed
@@ -23,17 +23,19 @@ Rule = Callable[[Any], "Operation | SSAValue | None"]
 """What is to stand for an op: a value, a new op of one result (new ops that it reads stand before it), or None."""
 
 
-def apply_rules(module: ModuleOp, rules: Mapping[type[Operation], Sequence[Rule]]) -> bool:
+def apply_rules(module: ModuleOp, rules: Mapping[type[Operation], Sequence[Rule]], *, in_fusions: bool = False) -> bool:
     """
-    In one walk in order, puts in the place of each op outside of fusions what the first rule of its type gives, and
-    drops what then nobody reads. Names go on to what is new. Says whether anything changed.
+    In one walk in order, puts in the place of each op what the first rule of its type gives, and drops what then nobody
+    reads. Names go on to what is new. Says whether anything changed.
+
+    in_fusions whether in the bodies of fusions too; else they are left alone
 
     cost       linear in ops, where the rules are constant
     """
     any_changed = False
     for function in functions(module):
         rewritten = False
-        for op in walk_outside(function, *rules):
+        for op in (op for op in walk(function) if type(op) in rules) if in_fusions else walk_outside(function, *rules):
             current: Operation | None = op
             while current is not None and current.parent is not None:
                 current = _apply(current, rules.get(type(current), ()))

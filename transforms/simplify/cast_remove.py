@@ -85,4 +85,4 @@ class CastRemove(GePass):
     summary = "Drops casts that change nothing or that another cast undoes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, {CastLikeOp: (plain,), CastOp: (without_same, past_exact)})
+        apply_rules(op, {CastLikeOp: (plain,), CastOp: (without_same, past_exact)}, in_fusions=True)

@@ -48,4 +48,4 @@ class ComposeTransposes(GePass):
     summary = "Makes one transpose, or none, of several in a row"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, {TransposeOp: (composed, unchanged)})
+        apply_rules(op, {TransposeOp: (composed, unchanged)}, in_fusions=True)
