@@ -10,6 +10,7 @@ still read, nor where a body captures it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 
 from xdsl.ir import Operation, SSAValue
@@ -88,19 +89,20 @@ def _candidates(step: Step, steps: Steps, free: set[SSAValue]) -> Iterator[tuple
     """
     op = step.op
     bases = [steps.base(steps.resolve(v)) for v in op.operands]
+    times = Counter(bases)
     if isinstance(op, Iteration):
         around = {steps.base(steps.resolve(v)) for v in captured(op)}
         for result, operand in zip(op.results, op.initial_values(), strict=False):
             base = steps.base(steps.resolve(operand))
-            if step.kind == "control" and base in free and bases.count(base) == 1 and base not in around:
+            if step.kind == "control" and base in free and times[base] == 1 and base not in around:
                 yield result, steps.resolve(operand)
     elif isinstance(op, FusionOp):
-        yield from _candidates_of_fusion(op, steps, lambda k: bases[k] in free and bases.count(bases[k]) == 1)
+        yield from _candidates_of_fusion(op, steps, lambda k: bases[k] in free and times[bases[k]] == 1)
     elif isinstance(op, Overwrites) and len(op.results) == 1 and not op.regions:
-        places = op.overwrites()
+        places = dict.fromkeys(op.overwrites())
+        elsewhere = {base for k, base in enumerate(bases) if k not in places}
         for k in places:
-            everywhere = all(j in places for j, base in enumerate(bases) if base is bases[k])
-            if bases[k] in free and everywhere and op.operands[k].type == op.results[0].type:
+            if bases[k] in free and bases[k] not in elsewhere and op.operands[k].type == op.results[0].type:
                 yield op.results[0], steps.resolve(op.operands[k])
 
 
