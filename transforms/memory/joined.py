@@ -13,6 +13,7 @@ result lives as long as any part.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -75,10 +76,11 @@ class _Joiner:
     def join(self, step: Step, boxes: Sequence[Box | None]) -> None:
         op, result = step.op, step.op.results[0]
         values = [self.steps.resolve(v) for v in op.operands]
+        times = Counter(values)
         parts = {
             v: (chain, box)
             for v, box in zip(values, boxes, strict=True)
-            if box is not None and values.count(v) == 1 and (chain := list(self.chain(v))) and self.fits(v, result, box)
+            if box is not None and times[v] == 1 and (chain := list(self.chain(v))) and self.fits(v, result, box)
         }
         if not parts:
             return
