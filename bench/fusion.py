@@ -265,10 +265,11 @@ def _parts(module: Any) -> tuple[Counter[str], Counter[str]]:
         body = list(op.body.block.ops)[:-1] if isinstance(op, FusionOp) else [op]
         if not body or not all(one.results for one in body):
             continue
-        names = [name for name, _ in parts_of(body)]
+        held = parts_of(body)
+        names = [name for name, _ in held]
         if isinstance(op, FusionOp) and is_attention(op):
             names = ["Attention", *(name for name in names if name in PARTS)]
-        if _gates(names):
+        if _gates(held):
             names = ["SwiGLU"]
         parts.update(name for name in names if name in PARTS)
         if not isinstance(op, FusionOp) or not _products(op):
@@ -276,8 +277,13 @@ def _parts(module: Any) -> tuple[Counter[str], Counter[str]]:
     return parts, lone
 
 
-def _gates(names: Sequence[str]) -> bool:
-    return "Silu" in names and "Mul" in names
+def _gates(parts: Sequence[tuple[str, Sequence[Any]]]) -> bool:
+    """Whether a SiLU is multiplied by something else that is no constant."""
+    from gecc.transforms.fusion.fusion import is_constant
+
+    silus = {part[0].results[0] for name, part in parts if name == "Silu"}
+    products = [set(part[0].operands) for name, part in parts if name == "Mul"]
+    return any(of & silus and not any(map(is_constant, of)) for of in products)
 
 
 def _listed(counts: Counter[str]) -> str:
