@@ -24,6 +24,7 @@ from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.data import INLINE, array_of, find_module, weights_path
 from ..dialects.ge.errors import InputError, node_name, text_of
+from ..dialects.ge.interfaces import is_pure
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import nbytes, shape_of
 from .described import describe
@@ -118,9 +119,12 @@ class GraphExporter:
     def fill(self, graph: GraphProto, block: Block) -> None:
         nodes: list[NodeProto] = []
         constants: list[ConstantOp] = []
+        written: dict[str, Operation] = {}
         for op in flat(block):
             if isinstance(op, ConstantOp):
                 constants.append(op)
+                continue
+            if self.is_again(op, written):
                 continue
             layout = getattr(op, "data_format", "NCHW") if isinstance(op, GeOp) else "NCHW"
             node = node_of(op, self.name, self.body, self.opset)
@@ -143,6 +147,24 @@ class GraphExporter:
         for op in reversed(named.values()):
             self.constant(graph, op)
         graph.node.extend(nodes)
+
+    def is_again(self, op: Operation, written: dict[str, Operation]) -> bool:
+        """
+        Whether an op is a copy of one that is written, made again in another fusion: its results have that one's names
+        then. `written` has the first op of each output's ONNX name.
+        """
+        name = next(iter(names_of_outputs(op)), "")
+        first = written.setdefault(name, op) if name else op
+        if first is op or first.name != op.name or op.regions or not is_pure(op):
+            return False
+        if any(result in self.names for result in op.results):
+            return False
+        if (first.properties, first.attributes) != (op.properties, op.attributes):
+            return False
+        if [self.name(v) for v in first.operands] != [self.name(v) for v in op.operands]:
+            return False
+        self.names.update(zip(op.results, (self.name(r) for r in first.results), strict=True))
+        return True
 
     def between_transposes(self, op: Operation, node: NodeProto) -> Iterator[NodeProto]:
         """An op on channels-last data as ONNX has it: channels first, between two transposes."""

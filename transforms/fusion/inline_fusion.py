@@ -5,7 +5,8 @@ The ops of every fusion in its place: the inverse of op-fusion and of l2-fusion.
         %1 = ge.conv %a, %c                           ->    %1 = ge.relu %0
         ge.yield ...
 
-Needs nothing. Leaves no fusion. Constants that were copied into bodies are one again.
+Needs nothing. Leaves no fusion. What was copied into bodies, constants and floats of integers, is one again: a copy has
+the ONNX names, the operands and the attributes of what it was copied from.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 
 from ...dialects.ge.bodies import FusionOp
+from ...dialects.ge.core import OUTPUTS
+from ...dialects.ge.interfaces import is_pure
 from ..base import GePass
 from ..report import count
 from .fusion import inline
@@ -37,17 +40,17 @@ class InlineFusion(GePass):
 
 
 def _inline_in(block: Block) -> None:
-    constants: dict[Any, Operation] = {}
+    known: dict[Any, Operation] = {}
     op, copies = block.first_op, set[Operation]()
     while op is not None:
         after = op.next_op
         if isinstance(op, FusionOp):
             ops = inline(op)
-            copies.update(one for one in ops if one.has_trait(ConstantLike))
+            copies.update(one for one in ops if not one.regions)
             after = ops[0] if ops else after
             count("fusions inlined")
-        elif op.has_trait(ConstantLike):
-            first = constants.setdefault(_key(op), op)
+        elif op.has_trait(ConstantLike) or (OUTPUTS in op.attributes and is_pure(op)):
+            first = known.setdefault(_key(op), op)
             if first is not op and op in copies:
                 Rewriter.replace_op(op, [], first.results)
         else:
@@ -57,7 +60,7 @@ def _inline_in(block: Block) -> None:
         op = after
 
 
-def _key(constant: Operation) -> tuple[Any, ...]:
-    """What two copies of a constant have in common, names included."""
-    attributes = (constant.properties, constant.attributes)
-    return (constant.name, tuple(r.type for r in constant.results), *(frozenset(a.items()) for a in attributes))
+def _key(op: Operation) -> tuple[Any, ...]:
+    """What two copies of an op have in common, names included."""
+    given = (op.name, *op.operands), tuple(r.type for r in op.results)
+    return (*given, *(frozenset(a.items()) for a in (op.properties, op.attributes)))

@@ -11,7 +11,9 @@ Rules from a file come first, in the file's order, then ours (catalogue/). Where
 the most ops. An op is in one fusion at most; what is in a body already is left alone.
 
     conservative    a value in the middle is read by nothing else and is no result of the function
-    aggressive      it may be: it becomes one more result of the fusion, or what is cheap is made again
+    aggressive      it may be: it becomes one more result of the fusion
+
+Floats that are made of integers for several readers are made again for each that is quantised, in either mode.
 
 Needs nothing. Leaves no match of a rule that holds outside of fusions.
 """
@@ -29,7 +31,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from ...dialects.ge.core import OUTPUTS
 from ...dialects.ge.interfaces import View, is_pure
 from ..base import GePass
 from ..report import count, missed
@@ -232,10 +233,10 @@ class Fuser:
         return sorted(ops, key=self.order.__getitem__)
 
     def _with_copies(self, rule: Rule, ops: Sequence[Operation]) -> list[Operation]:
-        """The ops with copies of what others read too, where that may be made again."""
+        """The ops with copies of what others read too, where that may be made again. A copy keeps its ONNX names."""
         copies: dict[Operation, Operation] = {}
         inside = set(ops)
-        for op in ops if self.share and rule.again is not None else ():
+        for op in ops if rule.again is not None else ():
             for k, value in enumerate(op.operands):
                 source = value.owner
                 if not isinstance(source, Operation) or source in inside or source.parent is not self.block:
@@ -243,7 +244,6 @@ class Fuser:
                 if rule.again is not None and rule.again(source, ops[-1]):
                     if source not in copies:
                         copies[source] = source.clone()
-                        copies[source].attributes.pop(OUTPUTS, None)
                         self.order[copies[source]] = self.order[source]
                         self.block.insert_op_before(copies[source], op)
                     op.operands[k] = copies[source].results[source.results.index(value)]

@@ -35,7 +35,7 @@ class Rule:
     condition  None: always
     after      what may join after what matched, as long as one value is read outside
     before     what may join before it, where nothing else reads it
-    again      what, read by others too, is made again for it, in aggressive mode
+    again      what, read by others too, is made again for it: cheaper than what it saves to read
     least      ops that it takes, with what joined them; constants and views aside where any may join
     plain      whether it takes whatever other rules have left: what they nearly found is still worth a remark
     """

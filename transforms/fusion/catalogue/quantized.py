@@ -4,7 +4,8 @@ Quantised ops as exporters write them: in floats, between what makes floats of i
     %y = ge.quantize_linear (ge.relu (ge.conv (ge.dequantize_linear %x ..), (ge.dequantize_linear %w ..)))
 
 The whole is one op, with the sums of residuals between further integers; its body says how it rounds. Where several
-ops read the same integers as floats, these are made once for all; in aggressive mode, again in each.
+ops read the same integers as floats, each reads the integers, a quarter of the bytes, and makes the floats for itself:
+the same floats, so the values are those of the model.
 """
 
 from __future__ import annotations
