@@ -100,7 +100,7 @@ PHASES = (
 )
 
 RULES, RULES_FILE = "op-fusion", "rules_file"
-BEFORE_RULES = ("matmul-bias-add-fusion", "sibling-matmul-fusion")
+BEFORE_RULES = ("conv-scale-fusion", "matmul-bias-add-fusion", "sibling-matmul-fusion")
 """Passes that take apart what a user's rules may name: by themselves only where there are no such rules."""
 
 

@@ -108,9 +108,9 @@ def yolo() -> ModelProto:
     return g.model(boxes=[1, 3 * (8 * 8 + 4 * 4), per_box])
 
 
-def bert(dtype: str = "float32") -> ModelProto:
+def bert(dtype: str = "float32", width: int = 32) -> ModelProto:
     """BERT's embeddings, three lookups, two additions and LayerNorm, then a dense layer; the length is free."""
-    g, width = Graph(dtype), 32
+    g = Graph(dtype)
     words = g.input("input_ids", 1, "sequence", dtype=TensorProto.INT64)
     kinds = g.input("token_type_ids", 1, "sequence", dtype=TensorProto.INT64)
     indices = g.constant([list(range(64))])
