@@ -80,8 +80,8 @@ class Policy:
         return isinstance(value.type, TensorType) and element_type(value) in self.sources
 
     def allows(self, op: GeOp) -> Allowed:
-        name = {"float16": "float16", "float32": "float"}[self.target.dtype.name]
-        return allowed(op, self.opset, name)
+        name = self.target.dtype.name
+        return allowed(op, self.opset, "float" if name == "float32" else name)
 
 
 @dataclass

@@ -1,5 +1,5 @@
 """
-Ops compute in f16, or in f32, as a mode and lists of exceptions say.
+Ops compute in f16, bf16 or f32, as a mode and lists of exceptions say.
 
     %y = ge.matmul %x, %w : f32                    %a = ge.cast %x to f16
     %z = ge.softmax %y : f32             ->        %y = ge.matmul %a, %w16 : f16
@@ -10,6 +10,8 @@ Ops compute in f16, or in f32, as a mode and lists of exceptions say.
     allow_mix_precision (mixed_float16, allow_mix_precision_fp16)
                                       the same without what loses or overflows in f16 by nature (nature.py)
     allow_fp32_to_fp16                contractions alone
+    allow_mix_precision_bf16 (mixed_bfloat16), allow_fp32_to_bf16
+                                      the last two in bf16
     force_fp32                        every op in f16 or bf16 becomes f32
     must_keep_origin_dtype (origin)   nothing but what a list says
 
@@ -47,6 +49,9 @@ MODES = {
     "allow_mix_precision_fp16": Mode.MIXED,
     "mixed_float16": Mode.MIXED,
     "allow_fp32_to_fp16": Mode.CONTRACTIONS,
+    "allow_mix_precision_bf16": Mode.MIXED,
+    "mixed_bfloat16": Mode.MIXED,
+    "allow_fp32_to_bf16": Mode.CONTRACTIONS,
     "must_keep_origin_dtype": Mode.NONE,
     "origin": Mode.NONE,
 }
@@ -65,7 +70,7 @@ class Precision(GePass):
     name = "precision"
     ge_name = "PrecisionPass"
     level = None
-    summary = "Computes in f16 or f32 by a mode and keep lists, one cast a value, constants converted"
+    summary = "Computes in f16, bf16 or f32 by a mode and keep lists, one cast a value, constants converted"
     regroups = True
 
     mode: Literal[
@@ -76,6 +81,9 @@ class Precision(GePass):
         "allow_mix_precision_fp16",
         "mixed_float16",
         "allow_fp32_to_fp16",
+        "allow_mix_precision_bf16",
+        "mixed_bfloat16",
+        "allow_fp32_to_bf16",
         "must_keep_origin_dtype",
         "origin",
     ] = "force_fp16"
@@ -101,7 +109,8 @@ class Precision(GePass):
     def policy(self, module: ModuleOp, listed: KeepList) -> Policy:
         wide = self.mode == "force_fp32"
         sources = frozenset([f16, bf16] if wide else [f32])
-        target = element_of(f32 if wide else f16)
+        narrow = bf16 if self.mode.endswith(("bf16", "bfloat16")) else f16
+        target = element_of(f32 if wide else narrow)
         return Policy(MODES[self.mode], sources, target, opset_of(module), listed, self.interface)
 
 

@@ -79,6 +79,9 @@ WEIGHTS = {"w": np.eye(4, dtype=np.float32), "v": np.ones(4, np.float32)}
         ("allow_mix_precision_fp16", "s"),
         ("mixed_float16", "s"),
         ("allow_fp32_to_fp16", "b s"),
+        ("allow_mix_precision_bf16", "s"),
+        ("mixed_bfloat16", "s"),
+        ("allow_fp32_to_bf16", "b s"),
         ("must_keep_origin_dtype", "a b s y"),
         ("origin", "a b s y"),
         ("force_fp32", "a b s y"),
@@ -88,7 +91,15 @@ def test_modes(mode: str, wide: str):
     module, _ = changed(model(DENSE, **WEIGHTS), mode=mode)
     found = types(module)
     assert [name for name in "absy" if found[name] == "f32"] == wide.split()
-    assert [name for name in "absy" if found[name] == "f16"] == [n for n in "absy" if n not in wide]
+    narrow = "bf16" if "bf" in mode else "f16"
+    assert [name for name in "absy" if found[name] == narrow] == [n for n in "absy" if n not in wide]
+
+
+def test_what_onnx_lacks_in_bf16_at_the_model_s_opset_stays():
+    """Conv has bf16 from opset 22 on."""
+    for opset, element in ((17, "f32"), (22, "bf16")):
+        made = model("y = Conv x w", opset, (1, 2, 3, 3), w=np.ones((1, 2, 1, 1), np.float32))
+        assert types(changed(made, mode="mixed_bfloat16")[0])["y"] == element
 
 
 def test_every_mode_is_tested():
