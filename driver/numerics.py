@@ -32,7 +32,7 @@ HALF_TOLERANCE = 2e-2
 """The same in floats of 16 bits and fewer."""
 
 STEP = 1
-"""Of an integer output: quantised ones may differ by a step."""
+"""Of an integer output of 8 bits, where arithmetic is regrouped: a quantised one may differ by a step."""
 
 
 def verify_numerics(
@@ -54,7 +54,7 @@ def verify_numerics(
     before = read()
     inputs = make_inputs(before)
     expected = evaluate(before, inputs)
-    problem = difference(expected, evaluate(module, inputs))
+    problem = difference(expected, evaluate(module, inputs), _regroup(ran))
     if problem is None:
         return
 
@@ -63,7 +63,7 @@ def verify_numerics(
         middle = (right + wrong) // 2
         again = read()
         run(context, again, ran[:middle])
-        found = difference(expected, evaluate(again, inputs))
+        found = difference(expected, evaluate(again, inputs), _regroup(ran[:middle]))
         if found is None:
             right = middle
         else:
@@ -71,25 +71,36 @@ def verify_numerics(
     before, after = read(), read()
     run(context, before, ran[: wrong - 1])
     run(context, after, ran[:wrong])
-    where = first_difference(before, after, inputs)
+    where = first_difference(before, after, inputs, _regroup(ran[wrong - 1 : wrong]))
     problem = f"the outputs change: {problem}" + (f"; first {where}" if where else "")
     crash = PassCrash(problem, ran[wrong - 1], tuple(ran[: wrong - 1]))
     write_reproducer(crash, read, context, reproducer, check="--verify-numerics")
     raise crash
 
 
-def difference(expected: Mapping[str, Any], got: Mapping[str, Any]) -> str | None:
-    """What differs more than it may, in words; None when nothing does."""
+def _regroup(passes: Sequence[ModulePass]) -> bool:
+    """Whether one of them may compute the same by other arithmetic; what is not ours does not say."""
+    return any(getattr(one, "regroups", True) for one in passes)
+
+
+def difference(expected: Mapping[str, Any], got: Mapping[str, Any], regrouped: bool = True) -> str | None:
+    """
+    What differs more than it may, in words; None when nothing does.
+
+    regrouped  whether arithmetic may have been regrouped; else every bit is to be the same
+    """
     if list(expected) != list(got):
         return f"they are {', '.join(got)}, not {', '.join(expected)}"
     for name, value in expected.items():
-        problem = _differs(value, got[name])
+        problem = _differs(value, got[name], regrouped)
         if problem is not None:
             return f"output '{name}' {problem}"
     return None
 
 
-def first_difference(before: ModuleOp, after: ModuleOp, inputs: Mapping[str, Any]) -> str | None:
+def first_difference(
+    before: ModuleOp, after: ModuleOp, inputs: Mapping[str, Any], regrouped: bool = True
+) -> str | None:
     """
     The first value, in the order in which `after` computes them, that is other than the one of that name in `before`:
     what differs, and of which op. None where no value of a name that both have differs. Keeps all values of a run.
@@ -111,7 +122,7 @@ def first_difference(before: ModuleOp, after: ModuleOp, inputs: Mapping[str, Any
             other = known.pop(name, None)
             if other is None or problems or _kind(other) != _kind(value):
                 continue  # a pass may give a value another layout or type
-            problem = _differs(other, value)
+            problem = _differs(other, value, regrouped)
             if problem is not None:
                 problems.append(f"node \"{node_name(op)}\": '{op.name}', value '{name}' {problem}")
 
@@ -125,12 +136,12 @@ def _kind(value: Any) -> object:
     return array is not None and (array.dtype, array.shape)
 
 
-def _differs(a: Any, b: Any) -> str | None:
+def _differs(a: Any, b: Any, regrouped: bool) -> str | None:
     if isinstance(a, list | tuple):
         theirs, ours = cast("tuple[Sequence[Any], Any]", (a, b))
         if not isinstance(ours, list | tuple) or len(theirs) != len(cast("Sequence[Any]", ours)):
             return f"is a sequence of {len(theirs)} no more"
-        problems = (_differs(x, y) for x, y in zip(theirs, cast("Sequence[Any]", ours), strict=True))
+        problems = (_differs(x, y, regrouped) for x, y in zip(theirs, cast("Sequence[Any]", ours), strict=True))
         return next((problem for problem in problems if problem is not None), None)
     a, b = np.asarray(a), np.asarray(b)
     if (a.shape, a.dtype) != (b.shape, b.dtype):
@@ -139,8 +150,9 @@ def _differs(a: Any, b: Any) -> str | None:
         return None if np.array_equal(a, b) else "has other elements"
     if a.dtype.kind in "iu":
         far = int(np.max(np.abs(a.astype(object) - b.astype(object))))
-        return None if far <= STEP else f"differs by {far} (allowed: {STEP})"
-    return _floats_differ(a, b, TOLERANCE if a.dtype.itemsize >= 4 else HALF_TOLERANCE)
+        allowed = STEP if regrouped and a.dtype.itemsize == 1 else 0
+        return None if far <= allowed else f"differs by {far} (allowed: {allowed})"
+    return _floats_differ(a, b, (TOLERANCE if a.dtype.itemsize >= 4 else HALF_TOLERANCE) if regrouped else 0)
 
 
 def _floats_differ(a: Any, b: Any, allowed: float) -> str | None:

@@ -79,6 +79,9 @@ def _loop(op: LoopOp, module: ModuleOp) -> None:
     outer.insert_ops_before([first, start], op)
     if _inline(op, block, [first.output, start.output, *op.initial], list(last.operands)[1:]):
         count("loops of one trip run")
+    else:
+        Rewriter.erase_op(first)
+        Rewriter.erase_op(start)
 
 
 def _inline(op: Operation, block: Block, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> bool:

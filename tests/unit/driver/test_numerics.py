@@ -34,6 +34,7 @@ ONE = {"y": np.array([1.0, -2.0], np.float32)}
         (np.float32([np.inf, 1]), np.float32([-np.inf, 1]), "has other infinities or NaNs"),
         (np.uint8([0, 255]), np.uint8([1, 254]), None),
         (np.uint8([0, 255]), np.uint8([2, 255]), "differs by 2 (allowed: 1)"),
+        (np.int64([7]), np.int64([8]), "differs by 1 (allowed: 0)"),
         (np.array([True]), np.array([False]), "has other elements"),
         (np.array(["a"]), np.array(["b"]), "has other elements"),
         (np.float32([1]), np.float64([1]), "is float64[1], not float32[1]"),
@@ -44,6 +45,13 @@ ONE = {"y": np.array([1.0, -2.0], np.float32)}
 )
 def test_differences(a: Any, b: Any, what: str | None):
     assert difference({"y": a}, {"y": b}) == (what and f"output 'y' {what}")
+
+
+def test_without_regrouped_arithmetic_nothing_may_differ():
+    for a, b in ((np.float32([1, 2]), np.float32([1, 2.00001])), (np.uint8([1]), np.uint8([2]))):
+        assert difference({"y": a}, {"y": b}) is None
+        assert difference({"y": a}, {"y": b}, regrouped=False) is not None
+    assert difference(ONE, ONE, regrouped=False) is None
 
 
 def test_other_outputs():
