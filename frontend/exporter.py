@@ -389,7 +389,7 @@ def _info(name: str, type_: Attribute, said: dict[str, Attribute]) -> ValueInfoP
     if "onnx.untyped" in said:
         return ValueInfoProto(name=name)
     declared = said.get("ge.dims")
-    info = value_info(name, type_, declared)
+    info = value_info(name, said.get("onnx.type", type_), declared)
     describe(info, said)
     if isinstance(declared, ArrayAttr) and info.type.HasField("tensor_type"):
         shape = info.type.tensor_type.shape

@@ -450,6 +450,8 @@ def _described(info: ValueInfoProto) -> dict[str, Attribute]:
         said["ge.dims"] = dims
     elif info.type.HasField("tensor_type"):
         said["onnx.unranked"] = UnitAttr()
+    if info.type.WhichOneof("value") in ("sequence_type", "optional_type"):
+        said["onnx.type"] = type_from_proto(info.type)  # inference may know less of it, or more
     said.update(described(info))
     if not info.HasField("type"):
         said["onnx.untyped"] = UnitAttr()
