@@ -9,17 +9,17 @@ Every failure as one line and an exit code; nothing ends in a Python traceback.
 
 from __future__ import annotations
 
-import difflib
 import errno
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 from ..dialects.ge.errors import InputError, UsageError
+from ..dialects.ge.errors import did_you_mean as did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,12 +48,6 @@ class PassCrash(Exception):
         self.reproducer: Path | None = None
         self.command = ""
         super().__init__(f"internal error in '{culprit.name}': {problem}")
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the nearest of `known`, or nothing when none is near."""
-    near = difflib.get_close_matches(name, sorted(set(known)), n=1, cutoff=0.6)
-    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def one_line(error: BaseException) -> str:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.utils.exceptions import ParseError
 
 from ..dialects.ge.errors import InputError, UsageError
@@ -30,7 +30,7 @@ from .diagnostics import one_line
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.ir import Attribute, Operation
+    from xdsl.ir import Operation
 
 STDIN = "<stdin>"
 SPLIT = "// -----"
@@ -64,9 +64,10 @@ class Source:
             from ..frontend import import_model
 
             return import_model(self.onnx)
+        from ..dialects.ge.text import bytes_to_text
+
         module = _parse(self.text or "", self.name, context, self.line)
-        for op in module.walk():
-            _bytes_to_text(op)
+        bytes_to_text(module)
         for op in _weights(module):
             op.properties["path"] = StringAttr(os.path.normpath(self.folder / _path(op)))
         return module
@@ -234,30 +235,6 @@ def _parse(text: str, name: str, context: Context, line: int) -> ModuleOp:
         row = text.count("\n", 0, parser.pos) + 1 + line
         column = parser.pos - text.rfind("\n", 0, parser.pos)
         raise InputError(one_line(error), file=f"{name}:{row}:{column}") from None
-
-
-def _bytes_to_text(op: Operation) -> None:
-    """xDSL reads a string literal that is not ASCII as bytes: names, paths and symbols' notes are text again here."""
-    for attributes in (op.attributes, op.properties):
-        for name, value in attributes.items():
-            attributes[name] = _text(value)
-
-
-def _text(value: Attribute) -> Attribute:
-    match value:
-        case BytesAttr():
-            try:
-                return StringAttr(value.data.decode("utf-8"))
-            except UnicodeDecodeError:
-                return value
-        case ArrayAttr():
-            parts: list[Attribute] = [_text(part) for part in value.data]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-            return value if all(new is old for new, old in zip(parts, value.data, strict=True)) else ArrayAttr(parts)  # pyright: ignore[reportUnknownArgumentType]
-        case DictionaryAttr():
-            pairs = {key: _text(part) for key, part in value.data.items()}
-            return value if all(pairs[key] is part for key, part in value.data.items()) else DictionaryAttr(pairs)
-        case _:
-            return value
 
 
 def _weights(module: ModuleOp) -> list[Operation]:

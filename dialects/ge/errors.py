@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NoReturn, cast
 
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, StringAttr
@@ -50,3 +51,11 @@ def fail(op: Operation, what: str) -> NoReturn:
     name = node_name(op)
     who = f'node "{name}": ' if name else ""
     raise VerifyException(f"{who}'{op.name}' {what}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the nearest of `known`, or nothing when none is near."""
+    import difflib
+
+    near = difflib.get_close_matches(name, sorted(set(known)), n=1, cutoff=0.6)
+    return f"; did you mean '{near[0]}'?" if near else ""

@@ -103,11 +103,16 @@ def parse_module(context: Context, source: str, name: str) -> ModuleOp:
     raises     ParseError
     """
     module = ModuleParser(context, source, name).parse_module()
+    bytes_to_text(module)
+    return module
+
+
+def bytes_to_text(module: ModuleOp) -> None:
+    """xDSL reads a literal with escapes beyond ASCII as bytes; what was printed was a string, and is one again."""
     for op in module.walk():
         for attributes in (op.attributes, op.properties):
             for key, attr in attributes.items():
                 attributes[key] = _as_text(attr)
-    return module
 
 
 def value_name(name: str | None) -> str | None:
@@ -123,7 +128,6 @@ def value_name(name: str | None) -> str | None:
 
 
 def _as_text(attr: Attribute) -> Attribute:
-    """xDSL reads a literal with escapes beyond ASCII as bytes; what was printed was a string."""
     match attr:
         case BytesAttr():
             try:

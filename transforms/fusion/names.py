@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
-
 from xdsl.ir import Operation
 
 from ...dialects.ge import ONNX_OPS, GeOp
+from ...dialects.ge.errors import did_you_mean as did_you_mean
 from ...dialects.ge.opaque import OpaqueOp
 
 GE_NAMES = {
@@ -78,9 +76,3 @@ def resolve(name: str) -> str:
         near = did_you_mean(name, known) or "; an operator of another domain is written domain::Type"
         raise ValueError(f"no operator '{name}'{near}")
     return kind
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the nearest of `known`, or nothing when none is near."""
-    near = difflib.get_close_matches(name, sorted(set(known)), n=1, cutoff=0.6)
-    return f"; did you mean '{near[0]}'?" if near else ""
