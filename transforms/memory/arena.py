@@ -207,6 +207,8 @@ def lay_out(function: FuncOp, layout: Layout) -> None:
     count("arena bytes", plan.size)
     count("lower bound bytes", plan.bound)
     count("tensor bytes", _tensor_bytes(block, roots, layout.alignment))
+    if layout.sharing != "none":
+        count("bytes saved by reuse", sum(align_up(b.size, layout.alignment) for b in buffers) - plan.size)
 
 
 def _drop_unread(block: Block) -> None:

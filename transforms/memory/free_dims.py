@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import DictionaryAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
@@ -20,10 +20,17 @@ def refuse_free_dims(function: FuncOp) -> None:
     for k, argument in enumerate(function.body.block.args):
         type_: Attribute = argument.type
         if type_.name == TensorType.name and not is_static(type_):
-            said = described[k].data.get("onnx.name") if k < len(described) else None
-            name = text_of(said) or f"input_{k}"
+            said: Mapping[str, Attribute] = described[k].data if k < len(described) else {}
+            name = text_of(said.get("onnx.name")) or f"input_{k}"
             dims = ",".join("?" if d < 0 else str(d) for d in shape_of(type_))
+            free = ", ".join(_symbols(said.get("ge.dims"))) or "a dim"
             raise InputError(
-                f"input '{name}' is {type_}: memory is planned for static shapes; "
+                f"input '{name}' is {type_} with {free} free: memory is planned for static shapes; "
                 f"give --input-shape={name}:{dims} with a number for each ?"
             )
+
+
+def _symbols(dims: Attribute | None) -> list[str]:
+    """The names among an input's dims."""
+    entries: Sequence[Attribute] = cast("ArrayAttr[Attribute]", dims).data if dims is not None else ()
+    return [text for entry in entries if (text := text_of(entry)) is not None]

@@ -134,6 +134,7 @@ class Lowering:
         else:
             self.buffers[result] = self.reshaped(self.buffer(source), result)
         count("views")
+        count("bytes of views", nbytes(result.type))
 
     def reshaped(self, buffer: SSAValue, like: SSAValue) -> SSAValue:
         """`buffer` under the shape of the value `like`."""
@@ -145,6 +146,7 @@ class Lowering:
             return self.reshaped(self.homes[result][1], result)
         if result in self.over:
             count("in place")
+            count("bytes in place", nbytes(result.type))
             return self.buffers[self.over[result]]
         if result in self.joined.into:
             return self.part_of_join(result)
@@ -170,6 +172,7 @@ class Lowering:
         for result in step.op.results:
             if result.first_use is not None:
                 self.buffers[result] = subview(self.new, source, self.steps.boxes[result], result.name_hint)
+                count("bytes of views", nbytes(result.type))
         count("views")
 
     def join(self, op: Operation) -> None:
@@ -184,6 +187,7 @@ class Lowering:
             self.new.add_op(LaunchOp([], [part], body_of_constant(value, contents_type(part.type))))
             count("launches")
         count("joined in place")
+        count("bytes joined in place", nbytes(op.results[0].type))
 
     def launch(self, step: Step) -> None:
         label = step.op.label if isinstance(step.op, FusionOp) else None
