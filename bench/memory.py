@@ -5,8 +5,9 @@ Bytes of activations: one arena, against no reuse, what GE does and what onnxsim
     python bench/memory.py *.onnx --level=0 --dim seq=128
 
 A model is bound to batch 1, goes through `-O3` (or the level given) and on to buffers; each column then places the same
-buffers. Inputs and results are the caller's memory and stand in a column of their own: onnxsim counts them in. It
-plans what onnxsim itself made of the model, with every operand and result apart. Exit code 1 where anything failed.
+buffers. Inputs and results are the caller's memory, in a column of their own. onnxsim counts them in, from an
+input to its last reader: `all` does so with ours. It plans what onnxsim itself made of the model, with
+every operand and result apart. Exit code 1 where anything failed.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Row:
     arena      ours; `bound` is what no arena for these lifetimes can be smaller than
     seconds    of ge-bufferize and memory-reuse with a search
     caller     bytes of inputs and results
-    onnxsim    its arena, those included; None where it is not installed or fails
+    all        our arena with those in it, as onnxsim counts
+    onnxsim    its arena; None where it is not installed or fails
     left_out   tensors that onnxsim finds no size for and leaves out of its arena
     """
 
@@ -51,6 +53,7 @@ class Row:
     bound: int = 0
     seconds: float = 0.0
     caller: int = 0
+    all: int = 0
     onnxsim: int | None = None
     left_out: int = 0
     failure: str = ""
@@ -144,7 +147,27 @@ def _planned(path: Path, shapes: Mapping[str, list[int]], level: int, alignment:
         setattr(row, column, nbytes(arena.type))
     row.seconds += time.perf_counter() - begin
     row.bound = function.attributes[BOUND].value.data
+    row.all = _with_the_caller_s(function, alignment)
     return row
+
+
+def _with_the_caller_s(function: Any, alignment: int) -> int:
+    """Bytes of one arena for everything: inputs lie there from the start, results to the end."""
+    from gecc.dialects.ge.types import nbytes
+    from gecc.planning import Buffer, plan_arena
+    from gecc.transforms.memory.arena import Roots, lives, steps_in
+
+    block = function.body.block
+    alive = lives(steps_in(block), Roots(block))
+    end = max((last for _, last in alive.values()), default=1)
+    buffers: list[Buffer] = []
+    for value, (first, last) in alive.items():
+        said = function.arg_attrs.data[value.index].data if value in block.args else None
+        if said is not None:
+            first, last = (first, end) if "ge.result" in said else (0, last)
+        if said is not None or value.owner.name == "ge.slot":
+            buffers.append(Buffer(first, last, nbytes(value.type)))
+    return plan_arena(buffers, alignment=alignment).size
 
 
 def _onnxsim(path: Path, shapes: Mapping[str, list[int]]) -> tuple[int | None, int]:
@@ -169,7 +192,20 @@ def _show(rows: list[Row]) -> None:
     from rich.table import Table
 
     table = Table()
-    names = ("model", "no reuse", "GE binary", "GE max", "greedy", "arena", "bound", "", "s", "caller", "onnxsim")
+    names = (
+        "model",
+        "no reuse",
+        "GE binary",
+        "GE max",
+        "greedy",
+        "arena",
+        "bound",
+        "",
+        "s",
+        "caller",
+        "all",
+        "onnxsim",
+    )
     for name in (*names, "failure"):
         table.add_column(name, justify="left" if name in ("model", "failure") else "right")
     for row in rows:
@@ -180,6 +216,7 @@ def _show(rows: list[Row]) -> None:
             "proved" if row.arena == row.bound else f"+{row.arena / row.bound - 1:.2%}" if row.bound else "",
             f"{row.seconds:.2f}",
             f"{row.caller:,}",
+            f"{row.all:,}",
             "" if row.onnxsim is None else f"{row.onnxsim:,}" + (f" without {row.left_out}" if row.left_out else ""),
             row.failure,
         )
