@@ -208,3 +208,18 @@ def test_linear_in_ops(strategy: str):
 
     # 8 times the ops: linear is 8, quadratic 64.
     assert seconds(4000) < 24 * seconds(500)
+
+
+def test_a_result_does_not_lie_over_an_operand_of_which_another_is_a_part():
+    # The first row is added to all four: written over, it would be gone when the second is computed.
+    text = """
+        func.func @main(%x: tensor<4x4xf32>) -> tensor<1x1xf32> {
+          %0 = ge.constant dense<[0]> : tensor<1xi64>
+          %1 = ge.constant dense<[1]> : tensor<1xi64>
+          %a = ge.exp %x : tensor<4x4xf32> -> tensor<4x4xf32>
+          %b = ge.slice %a, %0, %1 : tensor<4x4xf32>, tensor<1xi64>, tensor<1xi64> -> tensor<1x4xf32>
+          %c = ge.add %a, %b : tensor<4x4xf32>, tensor<1x4xf32> -> tensor<4x4xf32>
+          %r = ge.reduce_sum %c : tensor<4x4xf32> -> tensor<1x1xf32>
+          func.return %r : tensor<1x1xf32>
+        }"""
+    assert in_place(text) == [False, False, False]
