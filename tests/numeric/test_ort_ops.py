@@ -107,6 +107,24 @@ def test_decomposed_it_is_ONNXs_own(name: str, seed: int) -> None:
     check(in_ort(exported, case), in_ort(source, case), case)
 
 
+# Quantised arithmetic the runtime has in f32 alone.
+F32_ALONE = {"DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QGemm", *(n for n in CASES if n.startswith("QLinear"))}
+HALVES = sorted(CASES.keys() - F32_ALONE)
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_halves(name: str) -> None:
+    for seed in range(3):
+        case, opset = case_of(name, seed)
+        inputs = [x.astype(np.float16) if x is not None and x.dtype == np.float32 else x for x in case.inputs]
+        case = replace(case, inputs=inputs, close=1e-2)
+        source = model(name, case, opset)
+        module = import_model(source)
+        wanted = in_ort(source, case)
+        check(list(run(module, {f"x{k}": x for k, x in enumerate(inputs) if x is not None}).values()), wanted, case)
+        check(in_ort(materialise(export_model(without_it(module))), case), wanted, case)
+
+
 def without_it(module: ModuleOp) -> ModuleOp:
     Decompose().apply(Context(), module)
     module.verify()
