@@ -34,7 +34,7 @@ from .score import JudgedScorer, Score, Scorer
 from .tiles import SearchOptions, keep_judged, kernel_steps, search, single, single_plan
 from .trace import Memory, memory_of, replay, scratch_offsets, trace_of
 from .traffic import GroupTraffic, Machine, Model, Traffic
-from .tuning import TuningSpace, groups_of, plan_key, structure_key, with_groups
+from .tuning import TuningSpace, groups_of, is_tiling, plan_key, structure_key, with_groups
 
 __all__ = [
     "Access",
@@ -71,6 +71,7 @@ __all__ = [
     "explain_peak",
     "find_violation",
     "groups_of",
+    "is_tiling",
     "judge",
     "judge_parts",
     "keep_judged",

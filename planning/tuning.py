@@ -12,12 +12,13 @@ the longest prefix that one does. What the search refuses (occupancy, hit share,
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from random import Random
+from typing import TypeVar
 
 from .footprint import SCRATCH, Footprint
 from .piece import Group, Piece, Plan, balanced
-from .rows import can_be_cut, shares_are_whole
+from .rows import can_be_cut, lines_can_be_kept, shares_are_whole
 from .tiles import SearchOptions, crossing_bytes
 from .traffic import Model
 
@@ -27,7 +28,11 @@ MOST_BORDERS = 256
 TILINGS = 16
 """Values of a tiling gene."""
 
+MOST_SIZES = 32
+"""Sizes of tiles that a run is modelled at: an image has many rows."""
+
 Genes = Mapping[str, int]
+T = TypeVar("T")
 
 
 class TuningSpace:
@@ -130,20 +135,27 @@ class TuningSpace:
         """The tilings of a run that the options allow, fewest tiles first; at most TILINGS."""
         found = self._tilings.get((begin, end))
         if found is None:
-            batch = self.piece.extent(end - 1)
-            samples = sorted({balanced(batch, n) for n in range(1, batch)}, reverse=True)
-            groups = [g for n in samples if shares_are_whole(self.piece, g := Group(begin, end, n))]
-            shapes = [self._model.shape(group) for group in (groups if can_be_cut(self.piece, begin, end) else [])]
-            found = [shape.group for shape in shapes if shape.tiles > 1 and self._fits(shape)]
-            if len(found) > TILINGS:
-                # The largest tiles one by one, the smaller ones at ever wider steps.
-                found = [found[(k * k * (len(found) - 1)) // (TILINGS - 1) ** 2] for k in range(TILINGS)]
-                found = list(dict.fromkeys(found))
+            found = [shape.group for shape in self._shapes(begin, end) if self._fits(shape)]
+            found = _thinned(found, TILINGS)
             given = self._given.get((begin, end))
             if given is not None and given not in found:
-                found = sorted([*found[: TILINGS - 1], given], key=lambda group: -group.samples)
+                found = sorted([*found[: TILINGS - 1], given], key=lambda group: (-group.samples, group.lines))
             self._tilings[begin, end] = found
         return found
+
+    def _shapes(self, begin: int, end: int) -> Iterator[Footprint]:
+        """Of a run at every size of balanced tiles, the largest first; where tiles overlap, also with lines kept."""
+        extent = self.piece.extent(end - 1)
+        samples = sorted({balanced(extent, n) for n in range(1, extent)}, reverse=True)
+        for n in _thinned(samples, MOST_SIZES):
+            group = Group(begin, end, n)
+            if not is_tiling(self.piece, group):
+                continue
+            shape = self._model.shape(group)
+            yield shape
+            kept = group._replace(lines=True)
+            if shape.halo and is_tiling(self.piece, kept):
+                yield self._model.shape(kept)
 
     def _fits(self, shape: Footprint) -> bool:
         """As the search has it: weights are resident, or where they cannot be, streamed one op at a time."""
@@ -155,6 +167,14 @@ class TuningSpace:
             ops = self.piece.ops[group.begin : group.end]
             spare = whole - max(sum(tensors[t].bytes for t in {*op.reads} if not tensors[t].batched) for op in ops)
         return shape.working_set - spare <= limit and shape.hit_share >= self._options.fusion_threshold
+
+
+def _thinned(found: list[T], most: int) -> list[T]:
+    """At most so many: the first one by one, those behind at ever wider steps, and the last."""
+    if len(found) <= most:
+        return found
+    places = dict.fromkeys(k * k * (len(found) - 1) // (most - 1) ** 2 for k in range(most))
+    return [found[k] for k in places]
 
 
 def plan_key(plan: Plan) -> str:
@@ -169,14 +189,24 @@ def structure_key(piece: Piece) -> str:
 
     Names do not count, nor what follows from them: addresses in the arena, flops.
     """
-    tensors = [(t.bytes, t.batched, t.output) for t in piece.tensors]
-    ops = [(op.reads, op.writes, op.tileable) for op in piece.ops]
+    tensors = [(t.bytes, t.batched, t.output, t.rows) for t in piece.tensors]
+    ops = [(op.reads, op.writes, op.tileable, op.windows) for op in piece.ops]
     return hashlib.sha256(repr((piece.batch, tensors, ops)).encode()).hexdigest()[:32]
 
 
 def groups_of(plan: Plan) -> list[Group]:
     """The groups of two and more ops."""
     return [group for group in plan if _is_group(group)]
+
+
+def is_tiling(piece: Piece, group: Group) -> bool:
+    """Whether a group of tileable ops is several tiles, each of whole rows, whose overlap can be kept if it says so."""
+    return (
+        1 <= group.samples < piece.extent(group.end - 1)
+        and can_be_cut(piece, group.begin, group.end)
+        and shares_are_whole(piece, group)
+        and (not group.lines or lines_can_be_kept(piece, group))
+    )
 
 
 def with_groups(groups: Sequence[Group], singles: Plan) -> list[Group]:

@@ -2,6 +2,7 @@
 ge-report: what a compiler's decisions look like.
 
     ge-report --memory model.onnx -o memory.html
+    ge-report --l2 model.onnx -o l2.svg
     ge-report --memory --strategy=given,balanced planned.mlir -o memory.png
 
 The drawing goes to the file, by its suffix, a few lines to stdout. Exit codes: driver/diagnostics.py.
@@ -20,7 +21,7 @@ from ..driver.diagnostics import OK, guarded, warn
 from ..driver.files import open_sources, verify_input
 from ..driver.registry import Registry, default_registry
 from ..driver.shapes import parse_input_shapes
-from .report import memory
+from .report import l2, memory
 from .report.base import Report, Request
 from .report.chart import SUFFIXES, check_output, write
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 TOOL = "ge-report"
-KINDS: dict[str, Any] = {"--memory": memory}
+KINDS: dict[str, Any] = {"--memory": memory, "--l2": l2}
 """Modules with FLAGS, HELP and make: report/__init__.py."""
 
 FLAGS = {

@@ -106,7 +106,7 @@ class L2Fusion(GePass):
     tuning: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = self._machine()
+        machine = self.machine()
         try:
             options = SearchOptions(occupancy=self.l2_occupancy, fusion_threshold=self.fusion_threshold)
         except ValueError as err:
@@ -134,7 +134,8 @@ class L2Fusion(GePass):
             raise UsageError("l2-fusion: a budget for tuning, but no tune=GA")
         return Untuned() if self.tuning is None else Applied(Path(self.tuning))
 
-    def _machine(self) -> Target:
+    def machine(self) -> Target:
+        """The chip that is planned for, with what the options say of it; raises UsageError."""
         try:
             machine = get_target(self.target)
         except ValueError as err:
@@ -167,9 +168,8 @@ class L2Fusion(GePass):
             described = describe(function, kind, lying)
             if described is None:
                 continue
-            # What tuning finds is the plan of the first kind; the second takes what that leaves.
-            task = self._task(function, described, machine, options, barred)
-            plan = (Untuned() if modelled else planner).plan(task, partial(self._searched, task))
+            task = self._task(function, kind, described, machine, options, barred)
+            plan = planner.plan(task, partial(self._searched, task))
             singles, model = task.singles, Model(task.piece, machine, self.page)
             totals = [model.evaluate(p).total for p in (singles, plan)]
             bound = bound or described.piece.compulsory_bytes()
@@ -193,12 +193,29 @@ class L2Fusion(GePass):
             count(text, numbers[name])
 
     def _task(
-        self, function: FuncOp, described: Described, machine: Target, options: SearchOptions, barred: set[str]
+        self,
+        function: FuncOp,
+        kind: Kind,
+        described: Described,
+        machine: Target,
+        options: SearchOptions,
+        barred: set[str],
     ) -> Task:
         out = frozenset(k for k, op in enumerate(described.ops) if is_group(op) or types_of(op) & barred)
         singles = single_plan(described.piece, machine, self.page)
-        rules = tuple(sorted(barred))
-        return Task(function.sym_name.data, described.piece, machine, self.page, options, out, rules, singles)
+        name, rules = f"{function.sym_name.data}, {kind}", tuple(sorted(barred))
+        lowered = partial(self._lowered, function, kind, machine, singles)
+        share = 1.0 if kind == _KINDS[-1] else 0.7
+        return Task(name, described.piece, machine, self.page, options, out, rules, singles, lowered, share)
+
+    def _lowered(self, function: FuncOp, kind: Kind, machine: Target, singles: Plan, plan: Plan) -> int:
+        """Bytes from and to memory with a plan's groups, by the loops that they become; of a copy."""
+        copy = function.clone()
+        described = describe(copy, kind, self._judged(copy, machine)[1])
+        assert described is not None
+        with collecting(Report()):
+            self._form_all(described, plan, singles, Model(described.piece, machine, self.page), machine)
+        return self._judged(copy, machine)[0]
 
     def _searched(self, task: Task) -> list[Group]:
         """The plan that the model finds, and what of it holds before the trace that the plan itself gives."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import groupby, product
 from math import prod
 from typing import Any, cast
 
@@ -39,13 +39,15 @@ IMAGE_RANK = 4
 @dataclass
 class Trace:
     """
-    accesses   in order; `sizes` of the buffers, by number; `outputs` are those that hold results
+    accesses   in order; `owners`, one for each, are the launches and copies that make them
+    sizes      of the buffers, by number; `outputs` are those that hold results
     places     where in its buffer each memref of the function's block lies
     roots      whose memory each is
     arena      the number of the arena's buffer
     """
 
     accesses: list[Access]
+    owners: list[Operation]
     sizes: list[int]
     outputs: list[int]
     places: dict[SSAValue, Place]
@@ -55,6 +57,11 @@ class Trace:
     def judged(self, cache_bytes: int, kind: CacheKind, page: int) -> Replayed:
         """Bytes from and to memory."""
         return judge(self.accesses, self.sizes, self.outputs, cache_bytes, kind, page)
+
+    def by_op(self) -> list[tuple[Operation, list[Access]]]:
+        """The accesses in order, cut where another op's begin."""
+        pairs = groupby(zip(self.owners, self.accesses, strict=True), key=lambda pair: pair[0])
+        return [(op, [access for _, access in run]) for op, run in pairs]
 
 
 def trace_of_function(function: FuncOp, cache_bytes: int, page: int) -> Trace:
@@ -68,7 +75,7 @@ def trace_of_function(function: FuncOp, cache_bytes: int, page: int) -> Trace:
     outputs = [replay.number[a] for a in replay.outputs if a in replay.number]
     arena = arena_of(function)
     assert arena is not None
-    return Trace(accesses, replay.sizes, outputs, replay.places, replay.roots, replay.number[arena])
+    return Trace(accesses, replay.owners, replay.sizes, outputs, replay.places, replay.roots, replay.number[arena])
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,7 @@ class _Replay:
     number: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     sizes: list[int] = field(default_factory=list[int])
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
+    owners: list[Operation] = field(default_factory=list[Operation])
 
     def __post_init__(self) -> None:
         block, said = self.function.body.block, self.function.arg_attrs
@@ -194,6 +202,7 @@ class _Replay:
             return
         dead = self.last.get(root) is op and isinstance(root.owner, SlotOp) and root not in self.kept
         for begin, length in (place if box is None else place.box(box)).runs():
+            self.owners.append(op)
             yield Access(place.buffer, begin, length, write, dead)
 
     def _launch(self, op: LaunchOp, looped: bool) -> Iterator[Access]:

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from heapq import nsmallest
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,7 +32,7 @@ from optuna.samplers import NSGAIISampler, RandomSampler
 from optuna.samplers.nsgaii import BaseCrossover
 from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import TrialState, create_trial
 
 from ...dialects.ge.errors import UsageError
 from ...planning import Group, Score, Scorer, TuningSpace, plan_key
@@ -48,6 +49,9 @@ FAR = 20
 
 ABANDONED = timedelta(minutes=10)
 """A trial that runs for longer belongs to a worker that is gone."""
+
+BETTER = 5
+"""Plans that a study hands on."""
 
 PLAN = "plan"
 
@@ -67,12 +71,21 @@ class Budget:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best plan, its score, that of the plan without tuning, and the trials of all runs that have a score."""
+    """
+    What a study has found.
 
-    plan: list[Group]
-    score: Score
+    better    plans that are better than without tuning, with their scores, the best first; at most BETTER of them
+    untuned   the score of the plan without tuning
+    trials    of all runs, that have a score
+    """
+
+    better: list[tuple[Score, list[Group]]]
     untuned: Score
     trials: int
+
+    @property
+    def best(self) -> Score:
+        return self.better[0][0] if self.better else self.untuned
 
 
 class _Proposal(NamedTuple):
@@ -179,7 +192,7 @@ class Study:
                   of these the least seconds
         """
         start = time.monotonic()
-        best: Tuned | None = None
+        untuned: Score | None = None
         with _quiet():
             while True:
                 with self._locked():
@@ -193,10 +206,10 @@ class Study:
                 with self._locked():
                     self._shared.tell(number, [score.seconds, score.bytes])
                     self._sync()
-                best = self._best(scorer, best)
+                untuned = untuned or self._untuned(scorer)
                 share = budget.share(time.monotonic() - start, self._count)
-                tell(min(1.0, share), f"{best.trials} plans, {_gain(best)}")
-            return self._best(scorer, best)
+                tell(min(1.0, share), f"{len(self._scores)} plans, {_gain(untuned, self._found(untuned, 1).best)}")
+            return self._found(untuned or self._untuned(scorer), BETTER)
 
     def _sync(self) -> None:
         """Takes over what was scored since, and which plans are taken."""
@@ -257,19 +270,17 @@ class Study:
         self._shared.add_trial(trial)
         return len(self._shared.get_trials(deepcopy=False)) - 1
 
-    def _best(self, scorer: Scorer, before: Tuned | None) -> Tuned:
-        start = self._space.start
-        untuned = before.untuned if before is not None else self._score_of(start) or scorer(start)
-        best, score = None, untuned
-        for number, found in self._scores.items():
-            if found < score and found.bytes <= untuned.bytes:
-                best, score = number, found
-        return Tuned(start if best is None else self._plan_of(best), score, untuned, len(self._scores))
+    def _found(self, untuned: Score, most: int) -> Tuned:
+        good = ((score, number) for number, score in self._scores.items() if score.bytes <= untuned.bytes)
+        better = nsmallest(most, (pair for pair in good if pair[0] < untuned))
+        return Tuned([(score, self._plan_of(number)) for score, number in better], untuned, len(self._scores))
 
-    def _score_of(self, plan: list[Group]) -> Score | None:
-        key = plan_key(plan)
+    def _untuned(self, scorer: Scorer) -> Score:
+        """As the study has it; where nobody has scored that plan yet, as it is."""
+        key = plan_key(self._space.start)
         trials = self._shared.get_trials(deepcopy=False)
-        return next((self._scores[t.number] for t in trials if t.number in self._scores and _key_of(t) == key), None)
+        known = (self._scores[t.number] for t in trials if t.number in self._scores and t.user_attrs[PLAN] == key)
+        return next(known, None) or scorer(self._space.start)
 
     def _plan_of(self, number: int) -> list[Group]:
         genes: Mapping[str, int] = self._shared.get_trials(deepcopy=False)[number].params
@@ -287,14 +298,10 @@ class Study:
             self._lock.release()
 
 
-def _key_of(trial: FrozenTrial) -> str:
-    return trial.user_attrs[PLAN]
-
-
-def _gain(tuned: Tuned) -> str:
-    if tuned.untuned.seconds:
-        return f"{1 - tuned.score.seconds / tuned.untuned.seconds:.2%} less time, modelled"
-    return f"{1 - tuned.score.bytes / max(1, tuned.untuned.bytes):.2%} fewer bytes, modelled"
+def _gain(before: Score, after: Score) -> str:
+    if before.seconds:
+        return f"{1 - after.seconds / before.seconds:.2%} less time, modelled"
+    return f"{1 - after.bytes / max(1, before.bytes):.2%} fewer bytes, modelled"
 
 
 def _mend(path: Path) -> None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...dialects.ge.errors import UsageError
 from ...planning import (
@@ -28,12 +28,16 @@ from ...planning import (
     SearchOptions,
     TuningSpace,
     groups_of,
+    is_tiling,
     structure_key,
     with_groups,
 )
 from ...targets import Target
 from ..report import count, progress
 from .tuning_file import Found, read_tuning, write_tuning
+
+if TYPE_CHECKING:
+    from .study import Tuned
 
 SECONDS = 60.0
 """The budget where none is given."""
@@ -44,7 +48,14 @@ NOTHING_TO_GAIN = 1.001
 
 @dataclass(frozen=True)
 class Task:
-    """One function to plan; `rules` is what the options say, for the file."""
+    """
+    One function to plan along one kind of axis.
+
+    name        in the file: the function's, and the kind's
+    blacklist   as the options say it, for the file; `barred` follows from it
+    lowered     bytes from and to memory of the function with a plan's groups, by the loops that it becomes
+    share       of the time that is left, if more tasks are to come
+    """
 
     name: str
     piece: Piece
@@ -54,6 +65,8 @@ class Task:
     barred: Collection[int]
     blacklist: tuple[str, ...]
     singles: Plan
+    lowered: Callable[[Plan], int]
+    share: float
 
     def found(self, plan: Plan, trials: int, before: Score, after: Score) -> Found:
         return Found(
@@ -69,7 +82,7 @@ class Task:
         """Raises UsageError where the plan was found for something else."""
         if found.structure != structure_key(self.piece):
             raise UsageError(
-                f"{path}: was tuned for another model: '{self.name}' has other ops or sizes; tune it again"
+                f"{path}: was tuned for another model: '{self.name}' is of other ops or sizes; tune it again"
             )
         for given, ours in ((found.machine, self._machine()), (found.rules, self._rules())):
             for key, value in ours.items():
@@ -163,16 +176,26 @@ class Tuner:
         except ImportError as error:
             raise UsageError(f"tuning needs the package {error.name}: pip install 'gecc[tune]'") from None
         journal = None if self.path is None else self.path.with_suffix(".journal")
-        seconds = None if self.seconds is None else max(1e-3, self._end - time.monotonic())
+        seconds = None if self.seconds is None else max(1e-3, (self._end - time.monotonic()) * task.share)
         study = Study(space, task.study_name(space), journal, self.seed)
-        best = study.run(scorer, Budget(seconds, self.trials), progress)
-        count("plans tried", best.trials)
-        self._found[task.name] = task.found(best.plan, best.trials, best.untuned, best.score)
-        return best.plan
+        tuned = study.run(scorer, Budget(seconds, self.trials), progress)
+        count("plans tried", tuned.trials)
+        plan, score = self._best(task, tuned, untuned)
+        self._found[task.name] = task.found(plan, tuned.trials, tuned.untuned, score)
+        return plan
 
     def end(self) -> None:
         if self.path is not None:
             write_tuning(self.path, self._found)
+
+    @staticmethod
+    def _best(task: Task, tuned: Tuned, untuned: Plan) -> tuple[list[Group], Score]:
+        """The best that also as loops moves no more bytes than the plan without tuning."""
+        most = task.lowered(untuned) if tuned.better else 0
+        for score, plan in tuned.better:
+            if task.lowered(plan) <= most:
+                return plan, score
+        return list(untuned), tuned.untuned
 
     @staticmethod
     def _has_nothing_to_gain(task: Task, scorer: Scorer, plan: Plan) -> bool:
@@ -190,7 +213,7 @@ class Applied:
         """Raises UsageError where the file's plan is for something else, or is no plan of it."""
         found = self._found.get(task.name)
         if found is None:
-            raise UsageError(f"{self._path}: was tuned for another model: it has no function '{task.name}'")
+            raise UsageError(f"{self._path}: was tuned for another model: it has no '{task.name}'")
         task.refuse_another(found, self._path)
         ops = task.piece.ops
         try:
@@ -199,10 +222,10 @@ class Applied:
             raise UsageError(f"{self._path}: {task.name}: {error}") from None
         for group in found.groups:
             members = range(group.begin, group.end)
-            if len(members) < 2 or not 1 <= group.samples < task.piece.extent(group.end - 1):
-                raise UsageError(f"{self._path}: {task.name}: {group._asdict()} has one op, or not several tiles")
-            if any(k in task.barred or not ops[k].tileable for k in members):
-                raise UsageError(f"{self._path}: {task.name}: {group._asdict()} holds an op that cannot be in a group")
+            if len(members) < 2 or any(k in task.barred or not ops[k].tileable for k in members):
+                raise UsageError(f"{self._path}: {task.name}: {group._asdict()} has one op, or one that is in no group")
+            if not is_tiling(task.piece, group):
+                raise UsageError(f"{self._path}: {task.name}: {group._asdict()} is not several whole tiles")
         return plan
 
     def end(self) -> None:

@@ -2,7 +2,7 @@
 What tuning found, as a small file that is applied again.
 
     {"format": "gecc-tuning-1",
-     "functions": {"main": {
+     "functions": {"main, batch": {
        "structure": "5b0c...",                                                  what it was found for: ops, sizes,
        "machine": {"target": "brief-910b", "l2_bytes": 33554432, "cache": "hints", "page": 4096},
        "rules": {"fusion_threshold": 0.8, "l2_occupancy": 0.8, "blacklist": []},

@@ -127,7 +127,7 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["m.onnx", "-o", "m.html"], "one kind of report is needed: --memory; got none"),
+        (["m.onnx", "-o", "m.html"], "one kind of report is needed: --memory or --l2; got none"),
         (["--memory", "-o", "m.html"], "one model is needed, got none; - is stdin"),
         (["--memory", "m.onnx"], "-o FILE is needed: .html, .svg, .png, .csv"),
         (["--memory", "m.onnx", "-o", "m.pdf"], "-o m.pdf: a report is one of .html, .svg, .png, .csv"),
