@@ -120,8 +120,11 @@ class Study:
             f"{self.before:,} bytes from and to memory without groups, {self.after:,} with {count}: {share}{bound}"
         )
 
+    def knows_time(self) -> bool:
+        return self.machine.memory_bytes_per_s is not None and self.machine.peak_flops is not None
+
     def points(self) -> Iterator[Point]:
-        """Needs the machine's figures."""
+        """What `knows_time` is needed for."""
         at = 0
         for band in (*self.bands, None):
             for k in range(at, len(self.steps) if band is None else band.begin):
@@ -333,6 +336,10 @@ def _rows(study: Study) -> Iterator[dict[str, object]]:
 
 def _lines(study: Study) -> Iterator[str]:
     yield f"{study.name}: {len(study.steps)} ops, modelled for {study.words()}"
+    if study.knows_time():
+        points = list(study.points())
+        before, after = (sum(cost.seconds for cost in costs) for costs in zip(*((p.before, p.after) for p in points)))
+        yield f"  {before * 1e6:,.0f} -> {after * 1e6:,.0f} us, modelled: {1 - after / before:.1%} less"
     for number, band in enumerate(study.bands, 1):
         names = f"{study.steps[band.begin].name} to {study.steps[band.end - 1].name}"
         yield f"  group {number}: {band.end - band.begin} ops, {band.tiles} tiles{band.cut}: {names}"
