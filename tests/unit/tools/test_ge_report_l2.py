@@ -1,6 +1,7 @@
 """ge-report --l2: traffic by op without and with groups, as files and as lines."""
 
 import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,9 +67,10 @@ def test_where_all_fits_no_group_pays(tool: Tool):
 
 def test_lines_say_that_figures_are_modelled(tool: Tool):
     _, said, _ = tool("block.mlir", "--l2-options=l2-size=8", "-o", "l2.csv")
-    first, second, *_ = said.splitlines()
+    first, second, third, *_ = said.splitlines()
     assert first.startswith("block.mlir: 4 ops, modelled for brief-910b, L2 of 8 MiB, cache plain: ")
-    assert second.startswith("  group 1: 4 ops, ")
+    assert re.fullmatch(r"  [\d,]+ -> [\d,]+ us, modelled: [\d.]+% less", second)
+    assert third.startswith("  group 1: 4 ops, ")
 
 
 @pytest.mark.parametrize(("suffix", "begin"), [("html", b"<!"), ("svg", b"<svg"), ("png", b"\x89PNG")])
