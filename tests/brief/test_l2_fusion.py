@@ -54,3 +54,12 @@ def test_off_by_default_and_on_demand(line: str, shell: Shell, folder: Path):
 def test_nothing_is_gained_at_batch_1(shell: Shell, folder: Path):
     shell("ge --model=resnet50.onnx --framework=5 --output=out.mlir --enable_l2_fusion=1")
     assert saved(folder) == 0
+
+
+@pytest.mark.usefixtures("large")
+def test_what_tuning_found_is_applied_again(shell: Shell, folder: Path):
+    shell(f"{CONVERT} --enable_l2_fusion=1 --auto_tune_mode=GA --tune_trials=8")
+    tuned = (folder / "out.mlir").read_text()
+    assert (saved(folder) or 0) > 0
+    shell(f"{CONVERT} --tuning=out.tuning.json")
+    assert (folder / "out.mlir").read_text() == tuned

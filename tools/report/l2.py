@@ -338,8 +338,9 @@ def _lines(study: Study) -> Iterator[str]:
     yield f"{study.name}: {len(study.steps)} ops, modelled for {study.words()}"
     if study.knows_time():
         points = list(study.points())
-        before, after = (sum(cost.seconds for cost in costs) for costs in zip(*((p.before, p.after) for p in points)))
-        yield f"  {before * 1e6:,.0f} -> {after * 1e6:,.0f} us, modelled: {1 - after / before:.1%} less"
+        before, after = sum(p.before.seconds for p in points), sum(p.after.seconds for p in points)
+        share = f"{1 - after / before:.1%} less" if before else "nothing runs"
+        yield f"  {before * 1e6:,.0f} -> {after * 1e6:,.0f} us, modelled: {share}"
     for number, band in enumerate(study.bands, 1):
         names = f"{study.steps[band.begin].name} to {study.steps[band.end - 1].name}"
         yield f"  group {number}: {band.end - band.begin} ops, {band.tiles} tiles{band.cut}: {names}"
