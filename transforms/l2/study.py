@@ -163,7 +163,8 @@ class Study:
                     trials = len(self._shared.get_trials(deepcopy=False))
                 sampler = NSGAIISampler(population_size=POPULATION, crossover=_Stretch(), seed=(seed + trials) % 2**32)
                 self._local = optuna.create_study(sampler=sampler, directions=["minimize", "minimize"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, AssertionError) as error:
+            # Whatever stands in the file, optuna takes for records of its own.
             raise UsageError(f"{path}: is no journal of tuning ({error}); remove it to begin again") from None
         self._scores: dict[int, Score] = {}  # by the trial's number
         self._keys: set[str] = set()

@@ -14,6 +14,8 @@ from typing import Any
 
 import optuna
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
@@ -34,7 +36,7 @@ from gecc.planning import (
 from gecc.tools import ge_opt
 from gecc.transforms.l2.study import Budget, Study
 
-from ..planning.pieces import MIB, Machine, bottleneck, chain
+from ..planning.pieces import MIB, Machine, bottleneck, chain, pieces
 
 MACHINE = Machine(4 * MIB)
 
@@ -88,6 +90,18 @@ def test_fewer_seconds_for_more_bytes_is_no_better_plan():
         return Score(2.0, 100) if plan == start else Score(1.0, 101)
 
     assert Study(space_of(long_chain()), "chain", None, seed=0).run(scorer, Budget(None, 5), nothing).better == []
+
+
+@settings(max_examples=15)
+@given(pieces(longest=6), st.sampled_from([1, 2]), st.integers(0, 3))
+def test_is_never_worse_than_without_tuning(piece: Piece, mib: int, seed: int):
+    machine = Machine(mib * MIB)
+    judged = JudgedScorer(piece, machine)
+    found = Study(space_of(piece, machine), "any", None, seed).run(judged, Budget(None, 8), nothing)
+    assert found.untuned == judged(search(piece, machine))
+    for score, plan in found.better:
+        assert score == judged(plan) < found.untuned
+        assert score.bytes <= found.untuned.bytes
 
 
 def test_a_seed_and_a_budget_of_trials_say_the_result():
@@ -341,8 +355,9 @@ def test_a_file_that_is_missing_is_refused(tool: Tool):
     assert refusal(tool, "tuning=none.json") == "none.json: No such file or directory"
 
 
-def test_a_journal_that_is_none_is_refused(tool: Tool):
-    Path("m.journal").write_text("1,2\n3,4\n")
+@pytest.mark.parametrize("text", ["1,2\n3,4\n", '"text"\n', "[]\n", '{"op_code": 99}\n', "{}\n", "\x00\n\x01\n"])
+def test_a_journal_that_is_none_is_refused(text: str, tool: Tool):
+    Path("m.journal").write_text(text)
     assert refusal(tool, TUNE).startswith("m.journal: is no journal of tuning (")
 
 
