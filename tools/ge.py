@@ -56,7 +56,7 @@ FLAGS = {
     "precision_keep": "auto,atol=1e-2,rtol=1e-2,trials=16,file=keep.ini: keeps as many of the worst as that takes",
     "precision_inputs": "FILE.npz, the inputs by name that these two try",
     "auto_tune_mode": "GA: looks for better L2 groups, by a genetic search (RL is still to come)",
-    "tuning": "the file that tuning writes (m.tuning.json for --output=m); without --auto_tune_mode it is applied",
+    "tuning": "the file that tuning writes (m.tuning.json; trials in m.tuning.journal); else one to apply",
     "tune_seconds": "how long; 60 where neither this nor --tune_trials is given",
     "tune_trials": "how many plans, over all runs that go on from the same file",
     "tune_seed": "of the search; 0",

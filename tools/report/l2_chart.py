@@ -21,7 +21,7 @@ WIDTH = 1200
 """Of a panel, pixels."""
 ARCS, BARS, ROOF = 130, 220, 360
 """Heights."""
-MOST_NAMES = 80
+MOST_NAMES = 100
 """Ops of which the axis says the names."""
 MOST_ARCS = 400
 """The arcs of the most bytes: more are a grey cloud."""
