@@ -109,7 +109,12 @@ class Joins(metaclass=Kind):
 
 
 class Overwrites(metaclass=Kind):
-    """An op whose result may lie over one of its operands, since it reads an index no later than it writes it."""
+    """
+    An op whose result may lie over one of its operands: it reads an index no later than it writes it, or (not BY_INDEX)
+    takes what it needs of a row, a sum say, before it writes any of it.
+    """
+
+    BY_INDEX: ClassVar[bool] = True
 
     @abc.abstractmethod
     def overwrites(self) -> tuple[int, ...]:

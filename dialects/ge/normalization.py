@@ -23,11 +23,18 @@ from .interfaces import Box, Composed, Overwrites, Tiles, Work, broadcast_box, o
 from .types import element_of, shape_of
 
 
-class Normalization(PureOp, Tiles, Work):
+class Normalization(PureOp, Tiles, Work, Overwrites):
     """Shared by ops whose first result has the shape of their first operand, of which each tile reads the same box."""
 
     COST: ClassVar[int] = 6
     """Arithmetic of one element: two sums, a difference, a product and a scale."""
+
+    BY_INDEX: ClassVar[bool] = False
+    SUMS_FIRST: ClassVar[bool] = True
+    """Whether all that an element needs of others is summed up before any is written."""
+
+    def overwrites(self) -> tuple[int, ...]:
+        return (0,) if self.SUMS_FIRST else ()
 
     def covered(self) -> Sequence[int]:
         """Axes that a tile must cover, counted from the front."""
@@ -65,7 +72,7 @@ class PerChannel(Normalization):
 
 
 @ge_op
-class BatchNormalizationOp(PerChannel, Overwrites):
+class BatchNormalizationOp(PerChannel):
     """
     y[n, c, ...] = (x[n, c, ...] - mean[c]) / sqrt(var[c] + epsilon) * scale[c] + b[c]: inference. What trains, and so
     moves the mean, is ge.opaque.
@@ -82,6 +89,7 @@ class BatchNormalizationOp(PerChannel, Overwrites):
 
     name = "ge.batch_normalization"
     onnx = OnnxName("BatchNormalization", since=7)
+    BY_INDEX: ClassVar[bool] = True
     COST: ClassVar[int] = 4
     x = operand()
     scale = operand()
@@ -116,9 +124,6 @@ class BatchNormalizationOp(PerChannel, Overwrites):
 
     def covered(self) -> Sequence[int]:
         return ()
-
-    def overwrites(self) -> tuple[int, ...]:
-        return (0,)
 
 
 @ge_op
@@ -335,6 +340,7 @@ class LRNOp(Normalization):
     name = "ge.lrn"
     onnx = OnnxName("LRN", since=1)
     COST: ClassVar[int] = 24
+    SUMS_FIRST: ClassVar[bool] = False
     x = operand()
     alpha = real(1e-4)
     beta = real(0.75)

@@ -117,6 +117,7 @@ class Scan(Normalization):
 
     exclusive = integer(0)
     reverse = integer(0)
+    SUMS_FIRST: ClassVar[bool] = False
     COST: ClassVar[int] = 1
     x = operand()
     axis = operand()

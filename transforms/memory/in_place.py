@@ -3,6 +3,7 @@ Which results may lie over an operand that dies there.
 
     %a = matmul ..        a slot
     %b = relu %a          %b over %a: nobody reads %a after this, and relu reads an index no later than it writes it
+    %c = softmax %b       %c over %b: softmax has summed up a row before it writes it
 
 An op answers by `Overwrites`. Never over a graph input, a weight or a graph output, nor where a view of the operand is
 still read, nor where a body captures it.
@@ -146,7 +147,9 @@ def _reached_index_by_index(argument: SSAValue) -> set[SSAValue]:
             reader = use.operation
             if isinstance(reader, YieldOp):
                 continue
-            if not isinstance(reader, Overwrites) or len(reader.results) != 1 or use.index not in reader.overwrites():
+            if not isinstance(reader, Overwrites) or not reader.BY_INDEX or len(reader.results) != 1:
+                return set()
+            if use.index not in reader.overwrites():
                 return set()
             ahead.append(reader.results[0])
     return reached
