@@ -142,3 +142,25 @@ func.func @on_tensors(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<f32> {
   }
   func.return %y : tensor<f32>
 }
+
+// What a body needs counts at the conditional: %u and %v, 4096 bytes each, are alive there beside %a, of 64, 8256 in all.
+// With %a inside the 128 bytes of %j it would be 8320.
+// CHECK-LABEL: @body_at_the_peak
+// CHECK-SAME: ge.arena_bound = 8256
+func.func @body_at_the_peak(%c: tensor<i1>, %x: tensor<16xf32>, %w: tensor<32x32xf32>) -> (tensor<1x1xf32>, tensor<1xf32>) {
+  // CHECK: ge.concat
+  %a = ge.exp %x : tensor<16xf32> -> tensor<16xf32>
+  %y = ge.if %c : tensor<i1> -> (tensor<1x1xf32>) {
+    %u = ge.exp %w : tensor<32x32xf32> -> tensor<32x32xf32>
+    %v = ge.matmul %u, %u : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+    %0 = ge.reduce_sum %v : tensor<32x32xf32> -> tensor<1x1xf32>
+    ge.yield %0 : tensor<1x1xf32>
+  } else {
+    %0 = ge.reduce_sum %w : tensor<32x32xf32> -> tensor<1x1xf32>
+    ge.yield %0 : tensor<1x1xf32>
+  }
+  %b = ge.sigmoid %x : tensor<16xf32> -> tensor<16xf32>
+  %j = ge.concat %a, %b axis 0 : tensor<16xf32>, tensor<16xf32> -> tensor<32xf32>
+  %z = ge.reduce_sum %j : tensor<32xf32> -> tensor<1xf32>
+  func.return %y, %z : tensor<1x1xf32>, tensor<1xf32>
+}

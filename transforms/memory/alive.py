@@ -50,6 +50,8 @@ class Alive:
                 for base in map(steps.base, step.reads):
                     if base in self.classes:
                         self.classes[base].last = at
+            if step.kind == "control":
+                found.append(Class(at, at, steps.rules.workspace(step.op, steps)))
             if step.kind in COMPUTES:
                 for result in [r for r in step.op.results if r.first_use is not None] or step.op.results:
                     if result in over:

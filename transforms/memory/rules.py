@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from ...dialects.ge.bodies import FusionOp
 
 if TYPE_CHECKING:
+    from .steps import Steps
     from .tiles import Tiled
 
 
@@ -23,6 +24,7 @@ class Rules:
     def __init__(self) -> None:
         self._groups: dict[FusionOp, Tiled | None] = {}
         self._control: dict[Operation, bool] = {}
+        self._workspace: dict[Operation, int] = {}
 
     def tiles_of(self, group: FusionOp) -> Tiled | None:
         if group.tiling is None:
@@ -44,3 +46,11 @@ class Rules:
 
             self._control[op] = runs_on_buffers(op, self)
         return self._control[op]
+
+    def workspace(self, op: Operation, around: Steps) -> int:
+        if op not in self._workspace:
+            from .plan import planned
+
+            bodies = (region.block for region in op.regions)
+            self._workspace[op] = max(planned(body, self, True, around).peak for body in bodies)
+        return self._workspace[op]

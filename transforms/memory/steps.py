@@ -45,6 +45,10 @@ class Rules(Protocol):
         """Whether the bodies of a conditional or loop can run on buffers."""
         ...
 
+    def workspace(self, op: Operation, around: Steps) -> int:
+        """Bytes alive at a time in those bodies, at most, beside what is around them."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
@@ -73,7 +77,7 @@ class Steps:
         launched: Container[Operation] = (),
         outer: Steps | None = None,
     ) -> None:
-        self._rules, self._launched, self._outer = rules, launched, outer
+        self.rules, self._launched, self._outer = rules, launched, outer
         self.list: list[Step] = []
         self.boxes: dict[SSAValue, Box] = {}
         """Of each part in its source."""
@@ -121,7 +125,7 @@ class Steps:
         """Tile by tile if it can be, else layer by layer."""
         for argument, value in zip(group.body.block.args, group.ins, strict=True):
             self._same[argument] = self.resolve(value)
-        if self._rules.cut(group) and not any(self.resolve(v) in self._on_host for v in group.ins):
+        if self.rules.cut(group) and not any(self.resolve(v) in self._on_host for v in group.ins):
             self.list.append(Step(group, "tiled", list(dict.fromkeys(self.resolve(v) for v in group.ins))))
             return
         self._add_all(group.body.block)
@@ -134,7 +138,7 @@ class Steps:
             self._on_host.update(op.results)
             self.list.append(Step(op, "host", reads))
             return
-        if self._rules.on_buffers(op):
+        if self.rules.on_buffers(op):
             self.list.append(Step(op, "control", reads))
             return
         source = _viewed(op)
