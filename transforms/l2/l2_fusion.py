@@ -61,6 +61,9 @@ from .tune import Applied, Planner, Task, Tuner, Untuned
 
 _KINDS: tuple[Kind, ...] = ("batch", "rows")
 
+MOST_JUDGED = 16
+"""Groups up to which each is judged by itself."""
+
 _FIGURES = {
     "model_before": "bytes from and to memory without groups, by the model",
     "model_after": "bytes with groups, by the model",
@@ -153,9 +156,6 @@ class L2Fusion(GePass):
     def _function(
         self, function: FuncOp, machine: Target, options: SearchOptions, barred: set[str], planner: Planner
     ) -> None:
-        if not any(describe(function, kind) for kind in _KINDS):
-            missed(function, "has no groups: it is not static, or has no batch and no rows to cut")
-            return
         try:
             before, lying = self._judged(function, machine)
         except InputError as err:
@@ -177,6 +177,9 @@ class L2Fusion(GePass):
             kept, after = self._keep_judged(function, formed, after, machine)
             modelled.append((totals[0], totals[1] if len(kept) == len(formed) else totals[0]))
             count("groups", len(kept))
+        if not modelled:
+            missed(function, "has no groups: it is not static, or has no batch and no rows to cut")
+            return
         numbers = {
             "bound": bound,
             "model_before": int(modelled[0][0]),
@@ -225,7 +228,8 @@ class L2Fusion(GePass):
         def judged(plan: Plan) -> int:
             return replay(piece, plan, machine.l2_bytes, machine.cache, self.page).total
 
-        return keep_judged(plan, task.singles, judged) if groups_of(plan) else plan
+        # One by one only where they are few: each is a replay of the whole.
+        return keep_judged(plan, task.singles, judged) if 0 < len(groups_of(plan)) <= MOST_JUDGED else plan
 
     def _judged(self, function: FuncOp, machine: Target) -> tuple[int, Lying]:
         """Bytes from and to memory of the function as it stands, on buffers; and where its values lie."""

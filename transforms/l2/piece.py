@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -28,6 +28,7 @@ from ...planning import Op, Piece, Tensor, Window
 from ..tiling import box_behind, boxes_needed
 
 Kind = Literal["batch", "rows"]
+Reads: TypeAlias = "list[tuple[SSAValue, Box | None]]"
 
 FEW = 8
 """Rows of which the borders leave none inside to tell a stride by."""
@@ -180,7 +181,7 @@ class _Builder:
             moving = None if box is None else _moving(tensor, box)
             if moving is not None:
                 self.axis.setdefault(tensor, moving)
-        self.windows[op] = [self._window(op, axis, k) for k in range(len(needed))]
+        self.windows[op] = self._windows(op, axis, len(needed))
 
     def _worth(self, tensor: SSAValue, box: Box | None) -> int:
         """Bytes of a tensor that is cut where its own axis is; less than nothing where it is cut across that."""
@@ -190,7 +191,7 @@ class _Builder:
         size = nbytes(tensor.type)
         return size if box is not None and _moving(tensor, box) == axis else -size
 
-    def _needed(self, op: Operation, axis: int, begin: int, count: int) -> list[tuple[SSAValue, Box | None]] | None:
+    def _needed(self, op: Operation, axis: int, begin: int, count: int) -> Reads | None:
         """What some rows of the results need of each tensor that is read (None: no box); None: it cannot be cut."""
         boxes = [tuple((begin, count) if k == axis else part for k, part in enumerate(whole(r))) for r in op.results]
         needed = boxes_needed(op, boxes)
@@ -198,7 +199,7 @@ class _Builder:
             return None
         return [pair for v, box in zip(op.operands, needed, strict=True) for pair in self._behind(v, box)]
 
-    def _behind(self, value: SSAValue, box: Box | None) -> list[tuple[SSAValue, Box | None]]:
+    def _behind(self, value: SSAValue, box: Box | None) -> Reads:
         """The boxes of a value's tensors that a box of it is."""
         if value not in self.atoms:
             return [(value, box)]
@@ -208,7 +209,7 @@ class _Builder:
             behind = None if box is None else box_behind(view, box)
             return self._behind(view.operands[view.view_of()], behind)
         pieces: list[SSAValue] = list(self._cut_into(value))
-        found: list[tuple[SSAValue, Box | None]] = []
+        found: Reads = []
         for piece in pieces:
             found += self._behind(piece, None if box is None else _same_rows(value, box, piece))
         return found
@@ -220,38 +221,34 @@ class _Builder:
             return value.owner.operands
         return self.atoms[value]
 
-    def _window(self, op: Operation, axis: int, place: int) -> Window | None:
-        """How the rows of a tensor that an op reads follow from those of its result; None: all of them are read."""
+    def _windows(self, op: Operation, axis: int, count: int) -> list[Window | None]:
+        """How the rows of each tensor that an op reads follow from those of its result; None: all of them are read."""
         extent = shape_of(op.results[0].type)[axis]
-
-        def rows(begin: int) -> tuple[int, int, int] | None:
-            """(begin, count, of how many)."""
-            needed = self._needed(op, axis, begin, 1)
-            tensor, box = needed[place] if needed is not None else (None, None)
-            if tensor is None or box is None or tensor not in self.axis:
-                return None
-            moving = self.axis[tensor]
-            return (*box[moving], shape_of(tensor.type)[moving]) if _moving(tensor, box) == moving else None
-
         step = 1 << max(0, (extent // 2).bit_length() - 1)
-        first, second = rows(extent // 4), rows(extent // 4 + step)
-        if first is None or second is None:
-            return None
-        ratio = Fraction(second[0] - first[0], step)
-        if extent < FEW or not ratio:
-            ratio = Fraction(first[2], extent)
-        scale, per = ratio.numerator, ratio.denominator
-        before: list[int] = []
-        after: list[int] = []
-        for k in sorted({0, 1, 2, 3, extent // 2, extent // 2 + 1, extent - 2, extent - 1}):
-            if not 0 <= k < extent:
-                continue
-            found = rows(k)
-            if found is None:
+        far = (extent // 4, extent // 4 + step)
+        near = {0, 1, 2, 3, extent // 2, extent // 2 + 1, extent - 2, extent - 1}
+        probes = {k: self._needed(op, axis, k, 1) for k in sorted({*far, *near}) if 0 <= k < extent}
+        return [self._window(place, extent, far, probes) for place in range(count)]
+
+    def _window(
+        self, place: int, extent: int, far: tuple[int, int], probes: Mapping[int, Reads | None]
+    ) -> Window | None:
+        """`far` are two rows of the result of which the probes tell by how much the window moves a row."""
+        rows: dict[int, tuple[int, int]] = {}
+        of = 0
+        for k, reads in probes.items():
+            tensor, box = reads[place] if reads is not None else (None, None)
+            moving = self.axis.get(tensor) if tensor is not None else None
+            if tensor is None or box is None or moving is None or _moving(tensor, box) != moving:
                 return None
-            before.append(k * scale // per - found[0])
-            after.append(found[0] + found[1] + (-(k + 1) * scale // per))
-        return Window(scale, per, max(before), max(after))
+            rows[k], of = box[moving], shape_of(tensor.type)[moving]
+        ratio = Fraction(rows[far[1]][0] - rows[far[0]][0], far[1] - far[0])
+        if extent < FEW or not ratio:
+            ratio = Fraction(of, extent)
+        scale, per = ratio.numerator, ratio.denominator
+        before = max(k * scale // per - begin for k, (begin, _) in rows.items())
+        after = max(begin + count + (-(k + 1) * scale // per) for k, (begin, count) in rows.items())
+        return Window(scale, per, before, after)
 
     # ------------------------------------------------------------------ the piece
 
