@@ -125,6 +125,11 @@ class L2Fusion(GePass):
             self._function(function, machine, options, barred, planner)
         planner.end()
 
+    def judged_alone(self, module: ModuleOp) -> int:
+        """Bytes from and to memory of a module as it stands, by the judge. Raises UsageError, InputError."""
+        machine = self._machine()
+        return sum(self._judged(function, machine)[0] for function in functions(module))
+
     def _planner(self) -> Planner:
         if self.tune_seconds is not None and self.tune_seconds <= 0:
             raise UsageError(f"l2-fusion: tune-seconds must be greater than 0, got {self.tune_seconds}")
