@@ -32,7 +32,7 @@ class Item(NamedTuple):
 class Footprint:
     """
     halo                 inner tensors of a tile overlap those of the next
-    items                what is in memory (inner tensors are one item, SCRATCH)
+    items                what is in memory, by storage (inner tensors are one item, SCRATCH)
     reads                tensors from outside the group; writes: tensors that outlive it; dying: last touched here
     scratch              bytes of the inner tensors of one tile, as the arena planner packs them
     working_set          bytes of one tile: whole tensors, slices and scratch
@@ -112,11 +112,12 @@ def body_of(piece: Piece, begin: int, end: int) -> Body:
             made.add(touch.tensor)
         elif touch.tensor in made:
             intermediate += size
-        key = SCRATCH if touch.inner else touch.tensor
+        key = SCRATCH if touch.inner else piece.storage[touch.tensor]
         first = items[key].first if key in items else when
         items[key] = Item(0 if touch.inner else size, not touch.whole and not touch.inner, first, when)
 
-    dead = (t for t in items if t != SCRATCH and piece.last_touch[t] < end and not piece.tensors[t].output)
+    outer = dict.fromkeys(touch.tensor for touch in touches if not touch.inner)
+    dead = (t for t in outer if piece.last_touch[t] < end and not piece.tensors[t].output)
     return Body(
         begin=begin,
         end=end,
@@ -124,8 +125,8 @@ def body_of(piece: Piece, begin: int, end: int) -> Body:
         equal=has_equal_slices(piece, Group(begin, end, 1)),
         inner=inner_buffers(piece, begin, end),
         items=items,
-        reads=tuple(t for t in items if t != SCRATCH and t not in made),
-        writes=tuple(t for t in items if t in made),
+        reads=tuple(t for t in outer if t not in made),
+        writes=tuple(t for t in outer if t in made),
         dying=tuple(dead),
         intermediate_bytes=intermediate,
     )

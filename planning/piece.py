@@ -46,6 +46,7 @@ class Tensor:
     address   offset in the arena that is used when the tensor is not inside a group; None: addresses of its own
     rows      equal slices where they are not the piece's samples; 0: they are
     strips    runs of bytes that a tile of it is: as many as there are elements before the axis
+    over      the tensor that its writer reads and overwrites with it, at the same addresses
     """
 
     name: str
@@ -55,6 +56,7 @@ class Tensor:
     address: int | None = None
     rows: int = 0
     strips: int = 1
+    over: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,17 @@ class Piece:
         if not self.tensors[t].batched:
             return True
         return bool(op.windows) and any(u == t and w is None for u, w in zip(op.reads, op.windows, strict=True))
+
+    @cached_property
+    def storage(self) -> tuple[int, ...]:
+        """Tensor -> the first of those that lie one over the other where it lies."""
+        found = list(range(len(self.tensors)))
+        for op in self.ops:
+            for t in op.writes:
+                over = self.tensors[t].over
+                if over is not None:
+                    found[t] = found[over]
+        return tuple(found)
 
     def is_source(self, t: int) -> bool:
         """An input or a weight: in memory before the first op."""

@@ -94,7 +94,7 @@ class State:
     The cache's history after some groups: a chain, newest first.
 
     touched   tensor -> (depth of the group that touched it last, share of it that memory already has)
-    buried    what died here still dirty and, unless it is still cached at the end, is written back: (tensor, bytes)
+    buried    what died here still dirty and, unless it is still cached at the end, is written back: (storage, bytes)
     fees      one for each L2 group so far, and one more for each thousand launches in it
     """
 
@@ -179,7 +179,7 @@ class Model:
                 continue
             unclaimed = tensors[t].bytes - self._heirs.claimed.get(t, 0)
             written += (1 - entry[1]) * unclaimed
-            buried.append((t, (1 - entry[1]) * unclaimed))
+            buried.append((self.piece.storage[t], (1 - entry[1]) * unclaimed))
             if unclaimed < tensors[t].bytes:
                 touched[t] = (depth, entry[1])  # whoever overwrites it will settle the rest
 
@@ -286,8 +286,8 @@ class Model:
 
     def group_seconds(self, shape: Footprint, memory_bytes: float) -> float:
         """
-        Arithmetic, memory and L2 overlap perfectly; the kernel is started, and in it every op of every tile. Needs
-        `knows_time`.
+        Arithmetic, memory and L2 overlap perfectly. Every op is started, by itself or in a group, and in a group again
+        for each further tile: a group gains nothing by fewer starts. Needs `knows_time`.
         """
         return max(self._seconds(shape, memory_bytes)) + self._launches(shape)
 
@@ -302,7 +302,8 @@ class Model:
 
     def _launches(self, shape: Footprint) -> float:
         ops = shape.group.end - shape.group.begin
-        return self.machine.launch_seconds + (self.machine.tile_seconds * shape.tiles * ops if ops > 1 else 0)
+        again = shape.tiles - 1 if ops > 1 else 0
+        return ops * (self.machine.launch_seconds + again * self.machine.tile_seconds)
 
     def _report(self, shape: Footprint, read: float, written: float) -> GroupTraffic:
         seconds = serial = None
@@ -336,7 +337,9 @@ class Model:
 
         before = _state_at(state, at).shape
         assert before is not None
-        return missing_share(before, t, between, self.limit, shape, wanted)
+        storage = self.piece.storage
+        ours, theirs = (x if x == SCRATCH else storage[x] for x in (t, wanted))
+        return missing_share(before, ours, between, self.limit, shape, theirs)
 
     def _nothing_between(self) -> Between:
         return Between(self._heirs.placed, self._heirs.arena_bytes)

@@ -22,7 +22,7 @@ class Target:
                          plain: dead dirty lines are written back when they are evicted;
                          write-allocate: plain, and a write that misses reads the line first
     launch_seconds       start of one kernel
-    tile_seconds         start of one op of one tile, where a group runs as one kernel
+    tile_seconds         start of one op of a group for one more tile
     """
 
     name: str

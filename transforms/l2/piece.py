@@ -13,7 +13,7 @@ is its operand's tensor. An op that cannot be cut so, or is no op of the dialect
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
 from typing import Literal, TypeAlias
@@ -143,7 +143,14 @@ class _Builder:
         for values in (v for pair in zip(reads, writes, strict=True) for v in pair):
             for value in values:
                 self.number.setdefault(value, len(self.number))
-        tensors = [self._tensor(v, k, v in returned, self.addresses.get(v)) for k, v in enumerate(self.number)]
+        over = {
+            t: self.number[u]
+            for values, results in zip(reads, writes, strict=True)
+            for t in results
+            for u in values
+            if self.addresses.get(u, -1) == self.addresses.get(t) and nbytes(u.type) == nbytes(t.type)
+        }
+        tensors = [replace(self._tensor(v, k, v in returned), over=over.get(v)) for k, v in enumerate(self.number)]
         ops = [self._op(op, r, w) for op, r, w in zip(self.ops, reads, writes, strict=True)]
         return Described(Piece(self.batch, tuple(tensors), tuple(ops)), self.ops, self.views, self.axes)
 
@@ -252,8 +259,9 @@ class _Builder:
 
     # ------------------------------------------------------------------ the piece
 
-    def _tensor(self, value: SSAValue, k: int, output: bool, address: int | None) -> Tensor:
+    def _tensor(self, value: SSAValue, k: int, output: bool) -> Tensor:
         name, size, axis = value.name_hint or f"t{k}", nbytes(value.type), self.axis.get(value)
+        address = self.addresses.get(value)
         if axis is None:
             return Tensor(name, size, batched=False, output=output, address=address)
         shape = shape_of(value.type)

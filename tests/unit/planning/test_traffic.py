@@ -61,7 +61,7 @@ def test_the_largest_term_is_the_time():
     piece, machine = bottleneck(32), Machine()
     group = Model(piece, machine).evaluate([Group(0, 3, 6)]).groups[0]
     memory = (group.read + group.written) / 0.5e12
-    launches = 3e-6 + 6 * 3 * 1e-6
+    launches = 3 * (3e-6 + 5 * 1e-6)
     assert group.seconds == pytest.approx(memory + launches)
     assert group.serial_seconds is not None
     assert group.serial_seconds > memory + launches

@@ -1,0 +1,69 @@
+// RUN: ge-opt --l2-fusion="l2-size=32" %s | filecheck %s
+// RUN: ge-opt --l2-fusion="l2-size=32 cache=hints" %s | filecheck %s --check-prefix=HINTS
+// RUN: ge-opt --l2-fusion="l2-size=32 blacklist=Softmax,LayerNorm" %s | filecheck %s --check-prefix=BARRED
+// RUN: ge-opt --l2-fusion="l2-size=32 fusion-threshold=0.95" %s | filecheck %s
+// RUN: ge-opt --l2-fusion="l2-size=32 fusion-threshold=0.5" %s | filecheck %s
+// RUN: ge-opt --l2-fusion="l2-size=32" --statistics %s -o %t.mlir 2>&1 | filecheck %s --check-prefix=SAID
+// RUN: not ge-opt --l2-fusion="target=910Z" %s 2>&1 | filecheck %s --check-prefix=TARGET
+// RUN: not ge-opt --l2-fusion="l2-size=0" %s 2>&1 | filecheck %s --check-prefix=SIZE
+// RUN: not ge-opt --l2-fusion="fusion-threshold=1.5" %s 2>&1 | filecheck %s --check-prefix=SHARE
+// RUN: not ge-opt --l2-fusion="blacklist=Sofmax" %s 2>&1 | filecheck %s --check-prefix=UNKNOWN
+
+// What fails says so in one line.
+// TARGET:  l2-fusion: no target '910Z'
+// SIZE:    l2-fusion: l2-size must hold a page of 4096 bytes, got 0.0 MiB
+// SHARE:   l2-fusion: fusion_threshold must be in 0..1, got 1.5
+// UNKNOWN: l2-fusion: blacklist: {{.*}}'Sofmax'; did you mean 'Softmax'?
+
+// SAID-DAG: groups
+// SAID-DAG: bytes that no plan goes below, modelled
+// SAID-DAG: bytes with groups, by the judge
+// SAID-DAG: bytes without groups, by the judge
+
+// 32 samples of 128 x 4096 f16, 32 MiB a value: normalised and weighed tile by tile. The brief's blacklist takes both
+// operators out, and what is left has nothing to meet.
+// CHECK-LABEL: @normalised
+// CHECK:         ge.fusion "L2"
+// CHECK-NEXT:      ge.layer_normalization
+// CHECK-NEXT:      ge.softmax
+// CHECK-NEXT:      ge.relu
+// BARRED-LABEL: @normalised
+// BARRED-NOT:     ge.fusion
+// BARRED:         func.return
+func.func @normalised(%x: tensor<32x128x4096xf16>) -> tensor<32x128x4096xf16> {
+  %s = ge.constant #ge.splat<1.0> : tensor<4096xf16>
+  %0 = ge.layer_normalization %x, %s axis -1 : tensor<32x128x4096xf16>, tensor<4096xf16> -> tensor<32x128x4096xf16>
+  %1 = ge.softmax %0 : tensor<32x128x4096xf16> -> tensor<32x128x4096xf16>
+  %2 = ge.relu %1 : tensor<32x128x4096xf16> -> tensor<32x128x4096xf16>
+  func.return %2 : tensor<32x128x4096xf16>
+}
+
+// The bottleneck at batch 8: 12.8 MB a value. Where the cache knows what is dead, nothing has to leave it.
+// HINTS-LABEL: @eight_samples
+// HINTS-NOT:     ge.fusion
+// HINTS:         func.return
+func.func @eight_samples(%x: tensor<8x256x56x56xf16>) -> tensor<8x256x56x56xf16> {
+  %w1 = ge.constant #ge.splat<0.5> : tensor<64x256x1x1xf16>
+  %w2 = ge.constant #ge.splat<0.5> : tensor<64x64x3x3xf16>
+  %w3 = ge.constant #ge.splat<0.5> : tensor<256x64x1x1xf16>
+  %0 = ge.conv %x, %w1 : tensor<8x256x56x56xf16>, tensor<64x256x1x1xf16> -> tensor<8x64x56x56xf16>
+  %1 = ge.relu %0 : tensor<8x64x56x56xf16> -> tensor<8x64x56x56xf16>
+  %2 = ge.conv %1, %w2 pads [1, 1, 1, 1] : tensor<8x64x56x56xf16>, tensor<64x64x3x3xf16> -> tensor<8x64x56x56xf16>
+  %3 = ge.relu %2 : tensor<8x64x56x56xf16> -> tensor<8x64x56x56xf16>
+  %4 = ge.conv %3, %w3 : tensor<8x64x56x56xf16>, tensor<256x64x1x1xf16> -> tensor<8x256x56x56xf16>
+  %5 = ge.add %4, %x : tensor<8x256x56x56xf16>, tensor<8x256x56x56xf16> -> tensor<8x256x56x56xf16>
+  %6 = ge.relu %5 : tensor<8x256x56x56xf16> -> tensor<8x256x56x56xf16>
+  func.return %6 : tensor<8x256x56x56xf16>
+}
+
+// One image of 1024 x 1024 has no batch, but rows: two windows in a row need what their neighbours compute.
+// CHECK-LABEL: @rows
+// CHECK:         ge.fusion "L2"
+// CHECK-SAME:      tiling #ge.l2_tiling<axes = [2], tile = [{{[0-9]+}}], tiles = {{[0-9]+}}, halo = {{recompute|lines}}, weights = resident
+// CHECK-COUNT-2:   ge.conv
+func.func @rows(%x: tensor<1x32x1024x1024xf16>) -> tensor<1x32x1024x1024xf16> {
+  %w = ge.constant #ge.splat<0.5> : tensor<32x32x3x3xf16>
+  %0 = ge.conv %x, %w pads [1, 1, 1, 1] : tensor<1x32x1024x1024xf16>, tensor<32x32x3x3xf16> -> tensor<1x32x1024x1024xf16>
+  %1 = ge.conv %0, %w pads [1, 1, 1, 1] : tensor<1x32x1024x1024xf16>, tensor<32x32x3x3xf16> -> tensor<1x32x1024x1024xf16>
+  func.return %1 : tensor<1x32x1024x1024xf16>
+}

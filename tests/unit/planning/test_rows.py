@@ -1,0 +1,83 @@
+"""Which rows a tile touches, with the sums of small windows beside them; and what the trace makes of them."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gecc.planning import Group, Model, Op, Piece, Tensor, Window, replay, search, single_plan
+from gecc.planning.rows import can_be_cut, lines_can_be_kept, shares_are_whole, spans_of
+
+from .pieces import MIB, Machine
+
+THREE = Window(before=1, after=1)
+PAGE = 4096
+
+
+def two_windows(rows: int = 16, row: int = PAGE) -> Piece:
+    """x -> a -> y by a window of three rows each; a row is a page."""
+    tensors = tuple(Tensor(name, rows * row, output=name == "y", rows=rows) for name in "xay")
+    ops = (Op("first", (0,), (1,), 100.0, windows=(THREE,)), Op("second", (1,), (2,), 100.0, windows=(THREE,)))
+    return Piece(1, tensors, ops)
+
+
+def test_windows_are_clipped_at_the_borders():
+    assert THREE.rows(0, 4, 16) == (0, 5)
+    assert THREE.rows(4, 8, 16) == (3, 9)
+    assert THREE.rows(12, 16, 16) == (11, 16)
+    assert Window(scale=2, before=1, after=0).rows(4, 8, 32) == (7, 16)
+    assert Window(per=2).rows(4, 8, 8) == (2, 4)
+
+
+def test_what_overlaps_is_computed_again():
+    spans = spans_of(two_windows(), Group(0, 2, 4), 1)
+    assert spans.needed == {1: (3, 9), 2: (4, 8)}
+    assert spans.computed == {1: (3, 9), 2: (4, 8)}
+    assert spans.read == {(1, 0): (3, 9), (0, 0): (2, 10)}
+
+
+def test_or_kept_and_only_new_rows_are_computed():
+    spans = spans_of(two_windows(), Group(0, 2, 4, lines=True), 1)
+    assert spans.needed[1] == (3, 9)
+    assert spans.computed[1] == (5, 9)  # the tile before has rows up to 5
+    assert spans.read[0, 0] == (4, 10)
+
+
+def test_more_lines_than_new_rows_cannot_be_kept():
+    assert lines_can_be_kept(two_windows(), Group(0, 2, 2, lines=True))
+    assert not lines_can_be_kept(two_windows(), Group(0, 2, 1, lines=True))
+
+
+def test_an_op_that_reads_all_of_a_value_is_not_cut_with_its_writer():
+    tensors = tuple(Tensor(name, 8 * PAGE, output=name == "y", rows=8) for name in "xay")
+    ops = (Op("first", (0,), (1,)), Op("second", (1,), (2,), windows=(None,)))
+    piece = Piece(1, tensors, ops)
+    assert not can_be_cut(piece, 0, 2)
+    assert can_be_cut(piece, 1, 2)
+    machine = Machine(4 * PAGE)
+    assert search(piece, machine) == single_plan(piece, machine)
+
+
+@pytest.mark.parametrize(("samples", "whole"), [(2, True), (3, False)])
+def test_a_tile_gives_whole_rows_to_others(samples: int, whole: bool):
+    # The first result has 12 rows and is an output, the second 8.
+    tensors = (Tensor("x", 12, rows=12), Tensor("a", 12, output=True, rows=12), Tensor("y", 8, output=True, rows=8))
+    ops = (Op("first", (0,), (1,)), Op("second", (1,), (2,), windows=(Window(3, 2),)))
+    assert shares_are_whole(Piece(1, tensors, ops), Group(0, 2, samples)) is whole
+
+
+@settings(deadline=None)
+@given(st.integers(2, 15), st.booleans(), st.sampled_from(["hints", "plain"]))
+def test_a_tile_that_fits_moves_inputs_and_outputs_once(samples: int, lines: bool, kind: str):
+    piece, group = two_windows(), Group(0, 2, samples, lines)
+    assert replay(piece, [group], 64 * PAGE, kind).total == piece.compulsory_bytes()
+    modelled = Model(piece, Machine(64 * PAGE, kind)).evaluate([group])
+    assert modelled.total == piece.compulsory_bytes()
+
+
+def test_rows_of_a_large_image_are_a_group():
+    piece = two_windows(1024, 64 * 1024)  # 64 MiB a value
+    machine = Machine(32 * MIB)
+    (group,) = search(piece, machine)
+    alone, fused = (replay(piece, p, machine.l2_bytes, "hints").total for p in (single_plan(piece, machine), [group]))
+    assert fused == piece.compulsory_bytes()
+    assert alone == 2 * fused
