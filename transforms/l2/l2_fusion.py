@@ -127,7 +127,7 @@ class L2Fusion(GePass):
 
     def judged_alone(self, module: ModuleOp) -> int:
         """Bytes from and to memory of a module as it stands, by the judge. Raises UsageError, InputError."""
-        machine = self._machine()
+        machine = self.machine()
         return sum(self._judged(function, machine)[0] for function in functions(module))
 
     def _planner(self) -> Planner:
