@@ -110,6 +110,11 @@ def test_rows_are_the_whole(text, size, halo):
     assert check(text, 2, size, halo)
 
 
+def test_two_borders_of_one_size_are_two_tiles():
+    # Rows [0, 7) and [5, 12) of %x: seven each, with padding before the ones and after the others.
+    assert check(ONE, 2, 6, "recompute")
+
+
 @pytest.mark.parametrize("halo", ["recompute", "lines"])
 @pytest.mark.parametrize("size", [1, 2, 4, 5])
 def test_rows_over_strides(size, halo):

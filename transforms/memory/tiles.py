@@ -69,8 +69,12 @@ def tiled(group: FusionOp) -> Tiled | None:
     if tiles is None:
         return None
     begin, end = alike(tiles)
-    found = Tiled(group, tiles, begin, end)
-    return found if len(tiles) - (end - begin) <= MOST_AT_BORDERS and _can_run(found) else None
+    # Tiles at the borders may have the boxes of those inside, and other pads.
+    for first, last in ((begin, end), (begin + 1, end), (begin, end - 1), (begin + 1, end - 1)):
+        found = Tiled(group, tiles, first, last)
+        if first < last and len(tiles) - (last - first) <= MOST_AT_BORDERS and _can_run(found):
+            return found
+    return None
 
 
 def _can_run(found: Tiled) -> bool:
