@@ -320,7 +320,10 @@ def _l2_switch(found: _Collector, place: Place, on: bool, said_by: str, meant: b
 
 
 def _precision(found: _Collector, given: Mapping[str, str]) -> None:
-    """`--op_precision_mode` takes the words of `--precision_mode`, or ATC's .ini file with the modes of single ops."""
+    """
+    `--op_precision_mode` takes the words of `--precision_mode`, or ATC's .ini file with the modes of single ops. The
+    other lists change what a mode does and ask for none.
+    """
     modes: dict[str, str] = {}
     listed = False
     for name in ("precision_mode", "precision_mode_v2", "op_precision_mode"):
@@ -336,6 +339,11 @@ def _precision(found: _Collector, given: Mapping[str, str]) -> None:
             continue
         allowed = (*PRECISION_MODES, "the path of an .ini file") if name == "op_precision_mode" else PRECISION_MODES
         modes[said_by] = _one_of(f"--{name}", text, allowed)
+    for name, option in (("keep_dtype", "keep_file"), ("modify_mixlist", "mix_file")):
+        if name in given:
+            if not Path(given[name]).is_file():
+                raise UsageError(f"{_flag(name, given)}: no such file")
+            found.option(PRECISION, option, given[name], _flag(name, given))
     if len(set(modes.values())) > 1:
         raise UsageError(f"{' and '.join(modes)} contradict each other")
     for said_by, mode in modes.items():

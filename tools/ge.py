@@ -52,6 +52,8 @@ FLAGS = {
     "op_precision_mode": "force_fp16 and the like, or the path of ATC's .ini",
     "precision_mode": "force_fp16 and the like",
     "precision_mode_v2": "the same under ATC's newer names: fp16, origin, mixed_float16",
+    "keep_dtype": "a file with what stays as it is: a node's name or OpType::Softmax a line",
+    "modify_mixlist": 'for mixed precision: {"black-list": {"to-add": ["Softmax"], "to-remove": []}, "white-list": {}}',
     "precision_report": "a .csv to write: each layer's error against the model as it was, by the reference",
     "precision_keep": "auto,atol=1e-2,rtol=1e-2,trials=16,file=keep.ini: keeps as many of the worst as that takes",
     "precision_inputs": "FILE.npz, the inputs by name that these two try",

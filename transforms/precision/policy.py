@@ -157,7 +157,7 @@ class _Decider:
             self._set(op, False, ORIGIN)
         elif isinstance(op, CastOp | ConstantOfShapeOp):
             self._set(op, None)
-        elif moves(op):
+        elif moves(op) and not self._is_coloured(op):
             self._set(op, self._moved(op), BETWEEN)
         else:
             reason = self._kept_by_mode(op)
@@ -193,15 +193,23 @@ class _Decider:
             return NO_SCHEMA
         return "" if any(map(policy.source, convertible)) or isinstance(op, ConstantOfShapeOp) else NO_SCHEMA
 
+    def _is_coloured(self, op: GeOp) -> bool:
+        """Whether a list says of ops that move elements that they do not take the type of what they are given."""
+        return self.policy.mode is Mode.MIXED and self.policy.listed.colour(op) in ("black", "white")
+
     def _kept_by_mode(self, op: GeOp) -> str:
         if self.policy.mode is Mode.CONTRACTIONS:
             return "" if isinstance(op, Contraction) else VECTOR
         if self.policy.mode is Mode.ALL:
             return ""
-        if loses(op):
+        colour = self.policy.listed.colour(op)
+        if colour == "black":
+            return LISTED
+        if loses(op) and colour is None:
             return NATURE
+        leads = isinstance(op, Contraction) if colour is None else colour == "white"
         states = self._states(op)
-        if states and all(state is False for state in states) and not isinstance(op, Contraction):
+        if states and all(state is False for state in states) and not leads:
             return BETWEEN
         return BEYOND if self._loses_constants(op) else ""
 

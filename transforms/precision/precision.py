@@ -31,13 +31,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
 
 from ...dialects.ge.data import weight_files
+from ...dialects.ge.errors import UsageError
 from ...dialects.ge.types import element_of
 from ..base import GePass
 from ..opset import opset_of
 from ..report import count, missed
 from ..rewriting import functions
 from .constants import Converter
-from .keep_list import KeepList, read_keep_list
+from .keep_list import KeepList, read_keep_list, read_kept
+from .mixed_list import read_colours
 from .policy import Mode, Policy, decide
 from .retype import Retyper
 
@@ -62,6 +64,8 @@ class Precision(GePass):
     """
     mode         see above; ATC's names
     ops_file     ATC's .ini (keep_list.py)
+    keep_file    names of nodes and types that stay as they are, a line each (keep_list.py)
+    mix_file     changes to what mixed precision converts, by type (mixed_list.py)
     keep_types   operators that stay as they are, by ONNX's or GE's type
     keep_nodes   ops that stay as they are, by their ONNX node's name
     interface    whether the function's arguments and results change their type as well
@@ -88,6 +92,8 @@ class Precision(GePass):
         "origin",
     ] = "force_fp16"
     ops_file: str | None = None
+    keep_file: str | None = None
+    mix_file: str | None = None
     keep_types: tuple[str, ...] = ()
     keep_nodes: tuple[str, ...] = ()
     interface: bool = False
@@ -103,7 +109,13 @@ class Precision(GePass):
     def listed(self) -> KeepList:
         """Raises UsageError for a file or a type that means nothing."""
         listed = read_keep_list(self.ops_file) if self.ops_file is not None else KeepList()
+        if self.keep_file is not None:
+            listed.keep(**read_kept(self.keep_file))
         listed.keep(self.keep_nodes, self.keep_types)
+        if self.mix_file is not None:
+            if MODES[self.mode] is not Mode.MIXED:
+                raise UsageError(f"{self.mix_file}: is for mixed precision (allow_mix_precision); got mode {self.mode}")
+            listed.colours = read_colours(self.mix_file)
         return listed
 
     def policy(self, module: ModuleOp, listed: KeepList) -> Policy:
@@ -134,7 +146,7 @@ class Lowering:
 
     def lowered(self, keep_nodes: Iterable[str]) -> ModuleOp:
         """A copy of the module with the pass run on it, these nodes kept besides what `one` keeps."""
-        listed = KeepList(dict(self._listed.nodes), dict(self._listed.types))
+        listed = KeepList(dict(self._listed.nodes), dict(self._listed.types), self._listed.colours)
         listed.keep(keep_nodes, ())
         lower(copy := self._module.clone(), self._one.policy(self._module, listed), self._converter)
         # Converted data is in a file that the converter's module names.

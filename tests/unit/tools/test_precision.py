@@ -46,6 +46,16 @@ def test_a_keep_list_that_is_searched_and_used_again(model: str, tmp_path: Path,
     assert onnx.load(tmp_path / "a.onnx").graph == onnx.load(tmp_path / "b.onnx").graph
 
 
+def test_files_of_what_stays_and_of_mixed_precision(model: str, tmp_path: Path):
+    (tmp_path / "keep.cfg").write_text("far\n")
+    (tmp_path / "mix.json").write_text('{"white-list": {"to-add": ["Softmax"]}}')
+    words = [f"--model={model}", f"--output={tmp_path}/out", "--precision_mode=allow_mix_precision"]
+    words += [f"--keep_dtype={tmp_path}/keep.cfg", f"--modify_mixlist={tmp_path}/mix.json"]
+    assert main([*words, f"--precision_report={tmp_path}/r.csv"]) == 0
+    rows = [line.split(",")[:3] for line in (tmp_path / "r.csv").read_text().splitlines()[1:]]
+    assert rows == [["far", "Mul", "f32"], ["last", "Softmax", "f16"]]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -56,6 +66,8 @@ def test_a_keep_list_that_is_searched_and_used_again(model: str, tmp_path: Path,
         (["--precision_mode=cube_fp16in_fp32out"], "not available in this version: --precision_mode=cube"),
         (["--precision_mode_v2=mixed_hif8"], "not available in this version"),
         (["--precision_mode=fp8"], "--precision_mode must be one of force_fp16"),
+        (["--precision_mode=fp16", "--keep_dtype=no.cfg"], "--keep_dtype=no.cfg: no such file"),
+        (["--precision_mode=fp16", "--modify_mixlist=no.json"], "--modify_mixlist=no.json: no such file"),
         (["--precision_mode=fp16", "--precision_mode_v2=origin"], "contradict each other"),
     ],
 )

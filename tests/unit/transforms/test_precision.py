@@ -1,5 +1,6 @@
 """Which ops change their type, what casts stand between them, and what is left alone."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from gecc.frontend import export_model, import_model
 from gecc.reference import run
 from gecc.transforms.precision.constants import Converter, converted
 from gecc.transforms.precision.keep_list import OTHERS, WORDS, read_keep_list
+from gecc.transforms.precision.mixed_list import read_colours
 from gecc.transforms.precision.precision import MODES, Precision
 from gecc.transforms.report import Report, collecting
 
@@ -278,6 +280,70 @@ def test_words_for_single_ops_in_a_mode_that_changes_nothing(tmp_path: Path):
     assert [found[name] for name in "absy"] == ["f32", "f32", "f32", "f16"]
 
 
+def test_a_file_of_what_stays(tmp_path: Path):
+    path = tmp_path / "keep.cfg"
+    path.write_text("# what is kept\ny\n\nOpType::SoftmaxV2\n")
+    found = types(changed(model(DENSE, **WEIGHTS), keep_file=str(path))[0])
+    assert [found[name] for name in "absy"] == ["f16", "f16", "f32", "f32"]
+
+
+@pytest.mark.parametrize(
+    ("lists", "wide"),
+    [
+        ({}, "s"),
+        ({"black-list": {"to-add": ["BatchMatMul"]}}, "absy"),
+        ({"black-list": {"to-add": ["MatMul"]}, "white-list": {"to-add": ["Add"]}}, "asy"),
+        ({"white-list": {"to-add": ["SoftmaxV2"]}}, ""),
+        ({"black-list": {"to-remove": ["Softmax"]}}, ""),
+        ({"black-list": {"to-add": ["Add"], "to-remove": ["Softmax"]}, "white-list": {"to-remove": ["MatMul"]}}, "bsy"),
+        ({"black-list": {"to-add": ["Add"]}, "gray-list": {"to-add": ["Softmax"]}}, "bs"),
+    ],
+)
+def test_lists_of_mixed_precision(lists: object, wide: str, tmp_path: Path):
+    """Black stays, white is converted whatever it reads, gray goes with what it reads."""
+    (tmp_path / "mix.json").write_text(json.dumps(lists))
+    made = model(DENSE, **WEIGHTS)
+    found = types(changed(made, mode="allow_mix_precision", mix_file=str(tmp_path / "mix.json"))[0])
+    assert "".join(name for name in "absy" if found[name] == "f32") == wide
+
+
+def test_what_moves_elements_is_told_apart_by_the_lists_too(tmp_path: Path):
+    (tmp_path / "mix.json").write_text('{"black-list": {"to-add": ["Transpose"]}}')
+    made = model("a = MatMul x w; t = Transpose a; y = MatMul w t", shape=(4, 4), w=np.eye(4, dtype=np.float32))
+    found = types(changed(made, mode="allow_mix_precision", mix_file=str(tmp_path / "mix.json"))[0])
+    assert [found[name] for name in "aty"] == ["f16", "f32", "f16"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "mix.json:1:1: is not JSON"),
+        ("[]", "mix.json:1: must be an object"),
+        ('{"blacklist": {}}', "unknown key 'blacklist'; allowed: black-list, white-list, gray-list; did you mean"),
+        ('{\n"black-list": []}', "mix.json:2: black-list: must be an object {...}, got []"),
+        ('{\n"black-list": {\n"to-add": "Exp"}}', "mix.json:3: black-list: to-add: must be a list [...], got"),
+        ('{"gray-list": {"to-remove": []}}', "gray-list: unknown key 'to-remove'; allowed: to-add"),
+        ('{"black-list": {"to-add": ["Sofmax"]}}', "black-list: to-add: no operator 'Sofmax'; did you mean 'Softmax'"),
+        (
+            '{"black-list": {"to-add": ["MatMul"]}, "white-list": {"to-add": ["BatchMatMul"]}}',
+            "white-list: to-add: BatchMatMul stands there and in another list",
+        ),
+    ],
+)
+def test_lists_that_mean_nothing(content: str, message: str, tmp_path: Path):
+    (tmp_path / "mix.json").write_text(content)
+    with pytest.raises(UsageError) as error:
+        read_colours(str(tmp_path / "mix.json"))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_lists_of_mixed_precision_are_for_that_mode(tmp_path: Path):
+    (tmp_path / "mix.json").write_text("{}")
+    with pytest.raises(UsageError, match=r"mix.json: is for mixed precision .* got mode force_fp16"):
+        changed(model(DENSE, **WEIGHTS), mix_file=str(tmp_path / "mix.json"))
+
+
 def test_what_no_node_has_is_told(tmp_path: Path):
     _, report = changed(model(DENSE, **WEIGHTS), keep_nodes=("nowhere",))
     assert report.counts["names in lists that no node has"] == 1
@@ -313,6 +379,12 @@ def test_every_word_of_the_file(tmp_path: Path):
         path = tmp_path / "ops.ini"
         path.write_text(f"Softmax={word}\n")
         assert read_keep_list(str(path)).types == {"Softmax": narrow}
+
+
+def test_a_type_that_there_is_not_in_a_file_of_what_stays(tmp_path: Path):
+    (tmp_path / "keep.cfg").write_text("y\nOpType::Sofmax\n")
+    with pytest.raises(UsageError, match=r"keep\.cfg:2: no operator 'Sofmax'; did you mean 'Softmax'"):
+        changed(model(DENSE, **WEIGHTS), keep_file=str(tmp_path / "keep.cfg"))
 
 
 def test_a_type_that_there_is_not():
