@@ -39,6 +39,8 @@ from .pattern import (
 
 STEPS = 2000
 """How often patterns are laid on values for one op that a match may end at."""
+LONG = 8
+"""Ops of one product or sum, whose numbers are taken together: what is beyond is one factor or addend."""
 EVEN = (MaxOp, MeanOp, MinOp, SumOp)
 """Ops of any number of operands in any order."""
 READERS = 16
@@ -123,9 +125,9 @@ class Search:
                 if isinstance(op, Operation) and op.results.index(value) == pattern.index:
                     yield from self._lay(pattern.of, op.results[0])
             case Product():
-                yield from self._factors([value], list(pattern.factors), 1.0, pattern)
+                yield from self._factors([value], list(pattern.factors), 1.0, pattern, LONG)
             case Total():
-                yield from self._terms([value], list(pattern.terms), 0.0, pattern)
+                yield from self._terms([value], list(pattern.terms), 0.0, pattern, LONG)
             case _:
                 raise AssertionError(pattern)
         del self.values[pattern]
@@ -195,17 +197,22 @@ class Search:
     # -------------------------------------------------------------- products and sums
 
     def _too_many(self, todo: Sequence[SSAValue], left: Sequence[Pattern]) -> bool:
-        """Whether there is no pattern left for each value that is no number: powers of powers have many factors."""
+        """Whether there is no pattern left for each value, none of which is a number: powers have many factors."""
         self.steps += 1
-        return self.steps > STEPS or sum(number_in(value) is None for value in todo) > len(left)
+        return self.steps > STEPS or len(todo) > len(left)
 
     def _leaf(self, value: SSAValue, left: list[Pattern]) -> Iterator[list[Pattern]]:
         """Lays one of `left` on a value; gives those that are left then."""
         for k, pattern in enumerate(left):
+            if pattern in left[:k]:  # of equal ones any is as good as the first
+                continue
             for _ in self._lay(pattern, value):
                 yield left[:k] + left[k + 1 :]
 
-    def _factors(self, todo: list[SSAValue], left: list[Pattern], scale: float, of: Product) -> Iterator[None]:
+    def _factors(
+        self, todo: list[SSAValue], left: list[Pattern], scale: float, of: Product, room: int
+    ) -> Iterator[None]:
+        """What is still to be laid, the patterns for it, the numbers so far; `room` for more ops."""
         if not todo:
             if not left and fits(scale, of.scale, self.values[of]):
                 yield
@@ -215,15 +222,11 @@ class Search:
         if self._too_many(todo, left):
             return
         value, *rest = todo
-        given = number_in(value)
-        if given is not None:
-            yield from self._factors(rest, left, scale * given, of)
-            return
         if value is not self.values[of]:
             for others in self._leaf(value, left):
-                yield from self._factors(rest, others, scale, of)
+                yield from self._factors(rest, others, scale, of, room)
         op = value.owner
-        if not isinstance(op, Operation) or not self._may(op) or not left:
+        if not isinstance(op, Operation) or not self._may(op) or not left or not room:
             return
         more: list[SSAValue]
         match op:
@@ -239,11 +242,13 @@ class Search:
                 more = [op.input]
             case _:
                 return
+        more, numbers = _parted(more)
         self.taken.append(op)
-        yield from self._factors(more + rest, left, scale, of)
+        yield from self._factors(more + rest, left, math.prod(numbers, start=scale), of, room - 1)
         self.taken.pop()
 
-    def _terms(self, todo: list[SSAValue], left: list[Pattern], added: float, of: Total) -> Iterator[None]:
+    def _terms(self, todo: list[SSAValue], left: list[Pattern], added: float, of: Total, room: int) -> Iterator[None]:
+        """As `_factors`."""
         if not todo:
             if not left and fits(added, of.added, self.values[of]):
                 yield
@@ -253,15 +258,11 @@ class Search:
         if self._too_many(todo, left):
             return
         value, *rest = todo
-        given = number_in(value)
-        if given is not None:
-            yield from self._terms(rest, left, added + given, of)
-            return
         if value is not self.values[of]:
             for others in self._leaf(value, left):
-                yield from self._terms(rest, others, added, of)
+                yield from self._terms(rest, others, added, of, room)
         op = value.owner
-        if not isinstance(op, Operation) or not self._may(op) or not left:
+        if not isinstance(op, Operation) or not self._may(op) or not left or not room:
             return
         more: list[SSAValue]
         match op:
@@ -273,8 +274,9 @@ class Search:
                 more = [op.input]
             case _:
                 return
+        more, numbers = _parted(more)
         self.taken.append(op)
-        yield from self._terms(more + rest, left, added, of)
+        yield from self._terms(more + rest, left, sum(numbers, start=added), of, room - 1)
         self.taken.pop()
 
     # -------------------------------------------------------------- further results
@@ -312,8 +314,18 @@ class Search:
 def _orders(op: Operation, count: int) -> Iterator[Sequence[SSAValue]]:
     operands = tuple(op.operands)
     yield operands[:count]
-    if count == len(operands) == 2 and (op.has_trait(Commutative) or isinstance(op, EVEN)):
+    if (
+        count == len(operands) == 2
+        and operands[0] is not operands[1]
+        and (op.has_trait(Commutative) or isinstance(op, EVEN))
+    ):
         yield operands[::-1]
+
+
+def _parted(values: Sequence[SSAValue]) -> tuple[list[SSAValue], list[float]]:
+    """The values that are no numbers, and the numbers."""
+    found = [(value, number_in(value)) for value in values]
+    return [value for value, number in found if number is None], [number for _, number in found if number is not None]
 
 
 def number_in(value: SSAValue) -> float | None:
