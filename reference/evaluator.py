@@ -15,7 +15,7 @@ from ..dialects.ge.composed import expanded
 from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.errors import InputError, node_name
-from ..dialects.ge.interfaces import Composed, Elementwise
+from ..dialects.ge.interfaces import Composed, Elementwise, Movement, View
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import element_of, is_element, tensor_type
 from ..frontend.exporter import GraphExporter, resolved
@@ -37,6 +37,8 @@ def evaluate(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, An
     """
     if isinstance(op, ConstantOp):
         return [op.array()]
+    if not isinstance(op, Movement | View):
+        operands = [_in_order(x) for x in operands]
     meaning = MEANINGS.get(type(op))
     with np.errstate(all="ignore"):
         if meaning is not None and isinstance(op, GeOp):
@@ -49,7 +51,15 @@ def evaluate(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, An
                 return [_typed(op.scalar(np, *operands), op.results[0])]
             if isinstance(op, Composed):
                 return _composed(op, operands)
-        return _as_onnx(op, operands, captured or {})
+        return _as_onnx(op, operands, {v: _in_order(x) for v, x in (captured or {}).items()})
+
+
+def _in_order(value: Any) -> Any:
+    """
+    An array in the order of its axes: numpy adds up a transposed view in another order, and what a module computes must
+    not depend on which of its ops give views. (What only moves elements may: a weight of a gigabyte is not copied.)
+    """
+    return np.asarray(value, order="C") if isinstance(value, np.ndarray) else value
 
 
 def _composed(op: GeOp, operands: Sequence[Any]) -> list[Any]:
@@ -105,14 +115,11 @@ def _evaluator(node: NodeProto, opset: int, feeds: dict[str, Any]) -> ReferenceE
 def _typed(value: Any, result: SSAValue) -> Any:
     """
     The evaluator's result under the result's element type: it gives numpy scalars, and wider types here and there.
-
-    In the order of its axes, as if it had been computed: numpy adds up a transposed view in another order, and what a
-    module computes must not depend on which of its ops are views.
     """
     if not isinstance(result.type, TensorType):
         return value
     element = cast("TensorType[Any]", result.type).element_type
     if value is None or isinstance(value, list) or not is_element(element):
         return value
-    array, dtype = np.asarray(value, order="C"), element_of(element).dtype
+    array, dtype = np.asarray(value), element_of(element).dtype
     return array if array.dtype == dtype or dtype == np.object_ else array.astype(dtype)
