@@ -12,6 +12,8 @@ from onnx import ModelProto
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from gecc.dialects.ge.bodies import FusionOp
+from gecc.driver.numerics import difference
 from gecc.driver.phases import plan
 from gecc.driver.pipeline import Rounds, run
 from gecc.driver.registry import Registry, default_registry
@@ -19,6 +21,7 @@ from gecc.frontend import export_model, import_model, materialise
 from gecc.reference import make_inputs
 from gecc.reference import run as evaluate
 from gecc.tools.comparison import compare
+from gecc.transforms.fusion.op_fusion import OpFusion
 from gecc.transforms.shape.bind import bind_shapes
 
 from .whole_models import names, whole
@@ -74,6 +77,20 @@ def test_after_o3_onnx_runtime_gives_the_same(model: tuple[str, ModelProto], reg
     assert len(exported.graph.node) <= len(proto.graph.node)
     inputs = make_inputs(bound(proto))
     assert_equal(onnxruntime(exported, inputs), onnxruntime(proto, inputs))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["conservative", "aggressive"])
+def test_fusion_alone_changes_no_bit(mode: Any, model: tuple[str, ModelProto], registry: Registry):
+    """On the graph as it was exported and after the simplifications: ops move into bodies, no arithmetic changes."""
+    _, proto = model
+    simplified = optimised(bound(proto), registry, plan(registry, switches={"op-fusion": False}))
+    for before in (bound(proto), simplified):
+        after = before.clone()
+        run(registry.context(), after, [OpFusion(mode=mode)])
+        assert any(isinstance(op, FusionOp) for op in after.walk())
+        inputs = make_inputs(before)
+        assert difference(evaluate(before, inputs), evaluate(after, inputs), regrouped=False) is None
 
 
 def test_on_buffers_the_reference_gives_the_same(model: tuple[str, ModelProto], registry: Registry):

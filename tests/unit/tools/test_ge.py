@@ -115,6 +115,28 @@ def test_failures_are_one_line(line: str, code: int, message: str, tool: Tool, t
     assert [path.name for path in tmp_path.iterdir()] == ["m.onnx"]
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ":1:1: is not JSON: Expecting value"),
+        (
+            '{"rules": [\n{"pattern": ["MatMul", "Rellu"], "replacement": "R"}]}',
+            ":2: rule 1 (\"R\"): pattern: no operator 'Rellu'; did you mean 'Relu'?",
+        ),
+        (
+            '{"rules": [\n{"pattern": ["MatMul", "Relu"], "replacement": "R", "condition": "bach == 1"}]}',
+            ":2: rule 1 (\"R\"): condition: column 1: no 'bach'; allowed: input_dtype, output_dtype, input_shape,"
+            " weights_shape, batch, Operator.attribute, an element type; did you mean 'batch'?",
+        ),
+        ('{"Rules": [\n{"RuleName": "R"}]}', ":2: rule 1 (\"R\"): the key 'OuterInputs' is missing"),
+    ],
+)
+def test_a_wrong_rules_file_is_one_line_and_writes_nothing(text: str, message: str, tool: Tool, tmp_path: Path):
+    Path("rules.json").write_text(text)
+    assert tool(f"{CONVERT} --fusion_rules_file=rules.json") == (2, "", f"ge: error: rules.json{message}\n")
+    assert {path.name for path in tmp_path.iterdir()} == {"m.onnx", "rules.json"}
+
+
 @pytest.mark.parametrize("name", ["missing.onnx", "empty.onnx", "text.onnx", "truncated.onnx", "folder.onnx"])
 def test_bad_models_are_one_line_and_write_nothing(name: str, tool: Tool):
     Path("empty.onnx").touch()

@@ -340,6 +340,18 @@ def test_what_stands_in_a_branch_is_fused_there(tmp_path: Path):
     assert not any(isinstance(op, FusionOp) for op in module.walk())
 
 
+def test_a_rule_that_names_its_product_as_what_it_matches_ends(tmp_path: Path):
+    names = "abcdefgh"
+    module = parsed("".join(map(unary, names, ["relu"] * 8, "x" + names)) + returns("h"))
+    one = rule(tmp_path, pattern=["Relu", "Relu"], replacement="Relu")
+    one.apply(Context(), module)
+    text = module_text(module)
+    one.apply(Context(), module)
+
+    assert order(module) == ["Relu"] * 4
+    assert module_text(module) == text
+
+
 def test_an_op_is_in_one_fusion_and_the_report_counts():
     module = parsed(unary("a", "exp", "x") + returns("a"))
     with collecting(Report()) as report:

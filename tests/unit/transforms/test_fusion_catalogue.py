@@ -12,15 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f16, f32, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f16, f32, i64
+from xdsl.ir import Operation, SSAValue
 
 from gecc.dialects.ge.bodies import FusionOp
 from gecc.dialects.ge.text import module_text
 from gecc.frontend import export_model
 from gecc.reference import make_inputs, run
+from gecc.transforms.fusion.catalogue.parts import parts_of
 from gecc.transforms.fusion.inline_fusion import InlineFusion
 from gecc.transforms.fusion.op_fusion import OpFusion
+from gecc.transforms.fusion.pattern import product, value
+from gecc.transforms.fusion.search import Search
 
 from .fusion_builder import Builder, fused, names_of
 
@@ -558,10 +561,12 @@ def test_a_user_s_fusion_is_left_alone_whatever_its_name():
     module = b.done(b.Relu(b.Exp(x)))
     OpFusion().apply(Context(), module)
     (fusion,) = [op for op in module.walk() if isinstance(op, FusionOp)]
-    text = module_text(module)
-    OpFusion().apply(Context(), module)
-    assert fusion.label.data == "ExpRelu"
-    assert module_text(module) == text
+    for name in ("ExpRelu", "FusedDense", "Gelu"):
+        fusion.label = StringAttr(name)
+        text = module_text(module)
+        OpFusion().apply(Context(), module)
+        assert module_text(module) == text
+        assert "Gelu" not in {part for part, _ in parts_of(list(fusion.body.block.ops)[:-1])}
 
 
 def test_powers_of_powers_are_looked_at_in_bounded_time():
@@ -572,6 +577,18 @@ def test_powers_of_powers_are_looked_at_in_bounded_time():
     module = b.done(b.Mul(b.Sigmoid(y), y))
     OpFusion().apply(Context(), module)
     assert any(isinstance(op, FusionOp) for op in module.walk())
+
+
+def test_a_product_of_many_numbers_is_looked_at_in_bounded_time():
+    """Each number is a factor of its own only up to a bound: a chain of scalings is linear, and not deep."""
+    b = Builder()
+    y = b.input(2, 2)
+    for _ in range(200):
+        y = b.Mul(y, 0.5)
+    assert isinstance(y.owner, Operation)
+    search = Search(b.block)
+    assert search.find(product(value(), value(), scale=0.5), y.owner) is None
+    assert search.steps < 50
 
 
 def test_movements_of_one_value_are_one_op_with_several_results_too():

@@ -170,6 +170,22 @@ def test_a_wrong_rule_is_one_line_that_says_what_to_do(path: str, content: Any, 
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("key", ["RuleName", "OuterInputs", "OuterOutputs", "OriginGraph", "FusionGraph"])
+def test_a_missing_key_is_named(key: str, tmp_path: Path):
+    rule = {name: value for name, value in CLIP.items() if name != key}
+    (tmp_path / "rules.json").write_text(json.dumps({"Rules": [rule]}))
+    with pytest.raises(UsageError, match=rf"rules\.json:1: rule 1.*: the key '{key}' is missing"):
+        read_rules(tmp_path / "rules.json")
+
+
+def test_a_rule_whose_product_is_what_it_matches_ends(tmp_path: Path):
+    body = "".join(f"%{k + 1} = ge.max %{k or 'x'}, %{'z' if k % 2 else 'y'} : {X}, {X} -> {X}\n" for k in range(6))
+    rule = json.loads(json.dumps(CLIP).replace('"Min"', '"Max"').replace("ClipByValue", "Max"))
+    rule["FusionGraph"]["Attrs"] = []
+    fusions = fused(tmp_path, parsed(f"{body}func.return %6 : {X}"), rule)
+    assert [fusion.label.data for fusion in fusions] == ["Max"] * 3
+
+
 def test_edges_that_go_round_in_a_circle(tmp_path: Path):
     rule = changed("OriginGraph.Edges", EDGES)
     rule["OuterInputs"], rule["FusionGraph"] = [], {"Nodes": []}
