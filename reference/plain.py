@@ -107,7 +107,8 @@ def constant_of_shape(op: ConstantOfShapeOp, operands: Sequence[Any]) -> list[An
         fill: Array = np.zeros((), np.float32)
     else:
         fill = array_of(*op.value, None).reshape(())
-    return [np.full(tuple(int(d) for d in dims), fill)] if _plain(fill) else None
+    # Not written out: the shape of a weight may be of hundreds of megabytes.
+    return [np.broadcast_to(fill, tuple(int(d) for d in dims))] if _plain(fill) else None
 
 
 def range_(op: RangeOp, operands: Sequence[Any]) -> list[Any] | None:

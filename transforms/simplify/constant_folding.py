@@ -109,8 +109,10 @@ def _is_worth(op: Operation, bound: int) -> bool:
 
 
 def _folds(op: Operation) -> bool:
-    """Whether an op on constants could be computed: pure, and not one that engines look for."""
-    if not isinstance(op, GeOp | OpaqueOp) or op.regions or not op.results or not is_pure(op):
+    """Whether an op on constants could be computed: pure, read by somebody, and not one that engines look for."""
+    if not isinstance(op, GeOp | OpaqueOp) or op.regions or not is_pure(op):
+        return False
+    if all(r.first_use is None for r in op.results):
         return False
     return op.folds() if isinstance(op, GeOp) else op.domain is None
 

@@ -124,3 +124,11 @@ def test_what_does_not_fit_is_an_error_of_the_input():
     assert isinstance(op.results[0].type, TensorType)
     with pytest.raises(InputError, match="cannot be evaluated"):
         evaluate(op, [FLOATS, OTHER])
+
+
+def test_what_is_only_moved_or_repeated_is_a_view():
+    large = np.array([1 << 40, 1 << 10])  # no memory has room for it
+    [repeated] = evaluate(ConstantOfShapeOp(constant(large, MODULE).output), [large])
+    assert (repeated.shape, repeated.strides) == (tuple(large), (0, 0))
+    [turned] = evaluate(made(TransposeOp, FLOATS[None], perm=[1, 2, 0]), [FLOATS[None]])
+    assert np.shares_memory(turned, FLOATS)
