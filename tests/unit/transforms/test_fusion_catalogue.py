@@ -98,6 +98,13 @@ def test_a_gelu_with_a_wrong_number_is_none(wrong: Callable[[Builder, SSAValue],
     assert names == ["DivErfAddMulMul"]
     assert any("activation" in remark and ", not " in remark for remark in report.remarks)
 
+    b = Builder()
+    names, report = fused(b.done(wrong(b, b.MatMul(b.input(2, 3), b.weight(3, 3)))))
+    assert names == ["MatMulDivErfAddAnd2More"]
+    (remark,) = report.remarks
+    assert "is no Gelu: " in remark
+    assert ", not " in remark
+
 
 def test_a_gelu_whose_inner_value_is_a_result_is_none():
     b = Builder()

@@ -30,7 +30,7 @@ from ....dialects.ge.types import shape_of
 from ..fusion import is_constant
 from ..names import type_of
 from ..pattern import Found, Pattern, Why, either, number, op, product, total, value
-from ..search import Search, number_in
+from ..search import Miss, Search, number_in
 
 Of = Callable[[Pattern], Pattern]
 
@@ -245,6 +245,9 @@ PARTS: tuple[tuple[str, Of], ...] = (
 )
 """What is known by name where it is several ops, or an op of that name; the first that fits."""
 
+Nearly = tuple[str, Miss]
+"""A name of PARTS, and what kept ops from being that."""
+
 LONGEST = 5
 """Names in a label."""
 
@@ -255,10 +258,11 @@ def _patterns() -> tuple[tuple[str, Pattern, tuple[type[Operation], ...]], ...]:
     return tuple((name, pattern, tuple(pattern.heads)) for name, pattern in made)
 
 
-def parts_of(ops: Sequence[Operation]) -> list[tuple[str, list[Operation]]]:
+def parts_of(ops: Sequence[Operation], near: list[Nearly] | None = None) -> list[tuple[str, list[Operation]]]:
     """
     What a set of ops holds, in order: the parts that are known by name, and each other op by its ONNX type.
 
+    near       where it is put which parts ops nearly are
     cost       linear in ops
     """
     places = {one: k for k, one in enumerate(ops)}
@@ -266,19 +270,27 @@ def parts_of(ops: Sequence[Operation]) -> list[tuple[str, list[Operation]]]:
     for last in reversed(ops):
         if last not in inside:
             continue
-        name, part = _named(last, ops[-1].parent_block(), inside)
+        name, part = _named(last, ops[-1].parent_block(), inside, near)
         inside.difference_update(part)
         if not isinstance(last, View | CastOp) and not is_constant(last.results[0]):
             found.append((places[last], name, part))
     return [(name, part) for _, name, part in sorted(found, key=lambda one: one[0])]
 
 
-def _named(last: Operation, block: Block | None, inside: set[Operation]) -> tuple[str, list[Operation]]:
+def _named(
+    last: Operation, block: Block | None, inside: set[Operation], near: list[Nearly] | None
+) -> tuple[str, list[Operation]]:
+    misses: list[Nearly] = []
     for name, pattern, heads in _patterns():
         if isinstance(last, heads) and block is not None:
-            found = Search(block, frozenset(inside)).find(pattern, last)
+            search = Search(block, frozenset(inside))
+            found = search.find(pattern, last)
             if found is not None and all(_read_by(one, found) for one in found if one is not last):
                 return name, found
+            if found is None and search.miss is not None:
+                misses.append((name, search.miss))
+    if near is not None:
+        near.extend(misses)
     return type_of(last).rpartition("::")[2], [last]
 
 
@@ -286,8 +298,8 @@ def _read_by(one: Operation, ops: Sequence[Operation]) -> bool:
     return all(use.operation in ops for result in one.results for use in result.uses)
 
 
-def label(ops: Sequence[Operation]) -> str:
-    """What the ops are, in order; of more than a few kinds the first ones, and how many more."""
-    names = [name for name, _ in parts_of(ops)]
+def label(ops: Sequence[Operation], near: list[Nearly] | None = None) -> str:
+    """What the ops are, in order; of more than a few kinds the first ones, and how many more. `near` as `parts_of`."""
+    names = [name for name, _ in parts_of(ops, near)]
     kept = names if len(names) <= LONGEST else names[: LONGEST - 1]
     return "".join(kept) + (f"And{len(names) - len(kept)}More" if len(kept) < len(names) else "")
