@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..dialects.ge.activation import ClipOp
 from ..dialects.ge.arithmetic import AddOp, MaxOp, MinOp, MulOp, SubOp
 from ..dialects.ge.comparison import (
     AndOp,
@@ -65,6 +66,11 @@ def _extreme(function: Callable[..., Any]) -> Meaning:
         return [found]
 
     return meaning
+
+
+def clip(op: ClipOp, operands: Sequence[Any]) -> list[Any] | None:
+    """By Max and Min, so that of two zeros the one comes out that they give; numpy's clip keeps x's."""
+    return [np.asarray(op.scalar(np, *operands))]
 
 
 def cast_(op: CastOp, operands: Sequence[Any]) -> list[Any] | None:
@@ -132,6 +138,7 @@ _MEANINGS: dict[type, Meaning] = {
     AddOp: _by(np.add),
     AndOp: _by(np.logical_and),
     CastOp: cast_,
+    ClipOp: clip,
     ConcatOp: concat,
     ConstantOfShapeOp: constant_of_shape,
     EqualOp: _by(np.equal),

@@ -140,7 +140,7 @@ def walk_outside(op: Operation, *kinds: type[OpT]) -> Iterator[OpT]: ...
 def walk_outside(op: Operation, *kinds: type) -> Iterator[Any]:
     """
     Every op in `op` but those in fusions and launches, in order; of `kinds` alone, where some are given. What stands in
-    a block is found when the block is reached.
+    a block is found when the block is reached; an op that is taken out when it is given has no bodies any more.
 
     cost       about 0.05 us an op that is of none of the kinds
     """
@@ -153,7 +153,7 @@ def walk_outside(op: Operation, *kinds: type) -> Iterator[Any]:
                     wanted[kind] = not kinds or issubclass(kind, kinds)
                 if wanted[kind]:
                     yield inner
-                if inner.regions and not isinstance(inner, FusionOp | HostOp | LaunchOp):
+                if inner.regions and inner.parent is not None and not isinstance(inner, FusionOp | HostOp | LaunchOp):
                     yield from walk_outside(inner, *kinds)
 
 

@@ -20,6 +20,17 @@ func.func @of_a_join(%a: tensor<?x3xf32>, %b: tensor<?x4xf32>) -> tensor<?xf32> 
   func.return %y : tensor<?xf32>
 }
 
+// What it comes to may be all there is.
+// CHECK-LABEL: @all_of_a_part
+func.func @all_of_a_part(%a: tensor<1xf32>, %b: tensor<4xf32>) -> tensor<f32> {
+  // CHECK-NOT: ge.gather
+  // CHECK: ge.reshape %a
+  %i = ge.constant dense<0> : tensor<i64>
+  %j = ge.concat %a, %b axis 0 : tensor<1xf32>, tensor<4xf32> -> tensor<5xf32>
+  %y = ge.gather %j, %i : tensor<5xf32>, tensor<i64> -> tensor<f32>
+  func.return %y : tensor<f32>
+}
+
 // CHECK-LABEL: @all
 func.func @all(%x: tensor<?x4xf32>, %y: tensor<1x3xf32>) -> (tensor<?x2x2xf32>, tensor<3xf32>) {
   // CHECK-NOT: ge.gather

@@ -67,18 +67,58 @@ def parsed(text: str) -> ModuleOp:
     return module
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_every_bit_is_kept(name: str):
-    module = parsed(f"{HEAD}{PROGRAMS[name]}\nfunc.return %y : tensor<8xf32>\n}}")
+def simplified(text: str) -> tuple[ModuleOp, np.ndarray, np.ndarray]:
+    """The module after the pass, and its result before and after."""
+    module = parsed(f"{HEAD}{text}\nfunc.return %y : tensor<8xf32>\n}}")
     inputs = {"x": FLOATS, "i": INTEGERS, "j": INTEGERS[::-1].copy()}
-    ops = len(list(module.walk()))
     with np.errstate(all="ignore"):
         before = run(module, inputs)["y"]
         AlgebraicSimplification().apply(Context(), module)
         module.verify()
-        after = run(module, inputs)["y"]
+        return module, before, run(module, inputs)["y"]
 
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    number = ~np.isnan(a)
+    return np.array_equal(number, ~np.isnan(b)) and a[number].tobytes() == b[number].tobytes()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_bit_is_kept(name: str):
+    ops = len(list(parsed(f"{HEAD}{PROGRAMS[name]}\nfunc.return %y : tensor<8xf32>\n}}").walk()))
+    module, before, after = simplified(PROGRAMS[name])
     assert name == "wrapping" or len(list(module.walk())) < ops  # sums of constants are left to folding
-    assert np.array_equal(np.isnan(before), np.isnan(after))
-    number = ~np.isnan(before)
-    assert before[number].tobytes() == after[number].tobytes()
+    assert same_bits(before, after)
+
+
+@pytest.mark.parametrize("low", ["-2.0", "0.0", "-0.0"])
+@pytest.mark.parametrize("high", ["2.0", "0.0", "-0.0"])
+@pytest.mark.parametrize("first", ["%x, %lo", "%lo, %x"])
+@pytest.mark.parametrize("then", ["%0, %hi", "%hi, %0"])
+def test_bounds_of_zero_give_the_same_of_two_zeros(low: str, high: str, first: str, then: str):
+    _, before, after = simplified(f"""
+      %lo = ge.constant dense<{low}> : tensor<8xf32>
+      %hi = ge.constant dense<{high}> : tensor<8xf32>
+      %0 = ge.max {first} : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+      %1 = ge.min {then} : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32>
+      %y = ge.relu %1 : tensor<8xf32> -> tensor<8xf32>""")
+    assert same_bits(before, after)
+
+
+def test_a_zero_behind_the_value_is_a_bound_of_a_clip():
+    module, _, _ = simplified("""
+      %lo = ge.constant dense<0.0> : tensor<f32>
+      %hi = ge.constant dense<6.0> : tensor<f32>
+      %0 = ge.max %x, %lo : tensor<8xf32>, tensor<f32> -> tensor<8xf32>
+      %y = ge.min %0, %hi : tensor<8xf32>, tensor<f32> -> tensor<8xf32>""")
+    assert [op.name for op in module.walk() if op.name in ("ge.max", "ge.min", "ge.clip")] == ["ge.clip"]
+
+
+def test_an_added_zero_goes_where_its_sign_is_lost_behind_a_negation():
+    module, before, after = simplified("""
+      %z = ge.constant dense<0.0> : tensor<f32>
+      %0 = ge.add %x, %z : tensor<8xf32>, tensor<f32> -> tensor<8xf32>
+      %1 = ge.neg %0 : tensor<8xf32> -> tensor<8xf32>
+      %y = ge.abs %1 : tensor<8xf32> -> tensor<8xf32>""")
+    assert "ge.add" not in {op.name for op in module.walk()}
+    assert same_bits(before, after)

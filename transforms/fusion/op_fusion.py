@@ -103,6 +103,12 @@ def fuse_in(block: Block, rules: Sequence[Rule], share: bool = False, times: Tim
     for rule in rules:
         for form in rule.forms:
             fuser.fuse_all(rule, form)
+    while fuser.copied:
+        # What was read by several is now read by one, which may have had its turn.
+        fuser.copied = False
+        for rule in rules:
+            for form in rule.forms if rule.again is not None else ():
+                fuser.fuse_all(rule, form)
     fuser.tell_misses()
 
 
@@ -119,7 +125,11 @@ def write_result(path: str, times: Times) -> None:
 
 
 class Fuser:
-    """Where the ops of a block stood, by class and in order, while they become fusions."""
+    """
+    Where the ops of a block stood, by class and in order, while they become fusions.
+
+    copied   whether something was made again for one of its readers
+    """
 
     def __init__(self, block: Block, share: bool, times: Times) -> None:
         self.block, self.share, self.times = block, share, times
@@ -130,6 +140,7 @@ class Fuser:
         self.grower = Grower(block, self.order)
         self.misses: dict[Operation, tuple[Rule, Miss]] = {}
         self.plain: set[Operation] = set()
+        self.copied = False
 
     def fuse_all(self, rule: Rule, form: Form) -> None:
         """Fuses every match of one form of a rule, the last one in the block first."""
@@ -244,6 +255,7 @@ class Fuser:
                 if rule.again is not None and rule.again(source, ops[-1]):
                     if source not in copies:
                         copies[source] = source.clone()
+                        self.copied = True
                         self.order[copies[source]] = self.order[source]
                         self.block.insert_op_before(copies[source], op)
                     op.operands[k] = copies[source].results[source.results.index(value)]

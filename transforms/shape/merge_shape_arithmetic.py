@@ -34,7 +34,7 @@ from ..base import GePass
 from ..report import count
 from ..rewriting import functions, is_isolated, replace_uses
 from .analysis import Dims
-from .recipes import START, Elements, Kitchen, Pantry, Recipe, cost
+from .recipes import START, Elements, Kitchen, Pantry, Recipe, cost, read_by
 
 
 class MergeShapeArithmetic(GePass):
@@ -200,7 +200,8 @@ class Arithmetic:
         found = [(root, recipe) for root, recipe in recipes if recipe is not None]
         now = self._cone(r.value for r, _ in found) - fixed
         casts = sum(self.dims(r.value).element == i32 for r, _ in found)
-        if cost(recipe for _, recipe in found) + casts >= len(now) + self._held_alive(now):
+        held = self._held_alive(now, read_by(recipe for _, recipe in found))
+        if cost(recipe for _, recipe in found) + casts >= len(now) + held:
             return False
         kitchen.make((recipe for _, recipe in found), self._insert)
         for root, recipe in found:
@@ -257,14 +258,15 @@ class Arithmetic:
                     pantry.values.setdefault((tuple(elements), info.rank == 1), (self.place[op], result))
         return Kitchen(self.module, pantry, lambda value: self.dims(value).dims)
 
-    def _held_alive(self, ops: set[Operation]) -> int:
-        """Ops around that only these read, and that go with them."""
+    def _held_alive(self, ops: set[Operation], still_read: set[SSAValue]) -> int:
+        """Ops around that only these read, and that go with them: nothing of theirs is `still_read`."""
         around = {v.owner for op in ops for v in op.operands if isinstance(v.owner, Operation)}
         return sum(
             owner in self.place
             and owner not in self.inside
             and not isinstance(owner, ConstantOp)
             and is_pure(owner)
+            and not any(result in still_read for result in owner.results)
             and all(use.operation in ops for result in owner.results for use in result.uses)
             for owner in around
         )

@@ -292,6 +292,12 @@ def cost(recipes: Iterable[Recipe]) -> int:
     return sum(each.build is not None for one in recipes for each in one.closure(seen))
 
 
+def read_by(recipes: Iterable[Recipe]) -> set[SSAValue]:
+    """What is there already and would be read."""
+    seen: set[Recipe] = set()
+    return {each.value for one in recipes for each in one.closure(seen) if each.value is not None}
+
+
 def _offset(dim: Dim) -> int:
     if isinstance(dim, int):
         return dim
@@ -307,4 +313,4 @@ def _factor(dim: Dim) -> int:
     return -factor if all(c < 0 for c in coefficients) else factor
 
 
-__all__ = ["START", "Elements", "Kitchen", "Pantry", "Recipe", "cost"]
+__all__ = ["START", "Elements", "Kitchen", "Pantry", "Recipe", "cost", "read_by"]

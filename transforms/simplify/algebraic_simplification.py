@@ -108,7 +108,12 @@ def _zero_is_unsigned(op: Operation, x: SSAValue) -> bool:
     if isinstance(maker, CastOp) and (has_integers(maker.input) or element_type(maker.input) == i1):
         return True
     readers = [use.operation for use in op.results[0].uses]
-    return bool(readers) and all(isinstance(reader, BLIND_TO_SIGN) for reader in readers)
+    for reader in readers:
+        if isinstance(reader, NegOp) and reader.y.first_use is not None:
+            readers += (use.operation for use in reader.y.uses)
+        elif not isinstance(reader, BLIND_TO_SIGN):
+            return False
+    return bool(readers)
 
 
 def _is_square(op: object) -> bool:
@@ -253,18 +258,18 @@ def bounded_from_both_sides(op: MinOp) -> Operation | None:
     if below is None or not has_floats(below[0]) or below[0].type != op.y.type or not can_write(op, ClipOp):
         return None
     least, most = uniform(below[1]), uniform(split[1])
-    if not least < most or any(v == 0 and np.signbit(v) for v in (least, most)):
-        return None  # where the bounds meet, or are -0, it is told which of two zeros comes out
+    if not least < most or any(v == 0 and place == 0 for v, place in ((least, below[2]), (most, split[2]))):
+        return None  # of -0 and 0 that one comes out which stands where a Clip's bound stands: behind x
     low, high = _as_scalar(op, below[1]), _as_scalar(op, split[1])
     return ClipOp(below[0], low, high, result_types=[op.y.type])
 
 
-def _bound(op: MinOp | MaxOp) -> tuple[SSAValue, SSAValue] | None:
-    """What is bounded, by which one number."""
+def _bound(op: MinOp | MaxOp) -> tuple[SSAValue, SSAValue, int] | None:
+    """What is bounded, by which one number, and that one's place."""
     split = split_constant(op) if len(op.operands) == 2 else None
     if split is None or uniform(split[1]) is None or not adds_no_axis(split[1], split[0]):
         return None
-    return split[0], split[1]
+    return split
 
 
 def _as_scalar(op: Operation, value: SSAValue) -> SSAValue:
@@ -291,7 +296,9 @@ def bounded_again(op: ReluOp | ClipOp) -> SSAValue | Operation | None:
 
 def _is_positive_range(op: ClipOp) -> bool:
     low, high = number(op.min), number(op.max)
-    return low is not None and low >= 0 and (op.max is None or (high is not None and high >= low))
+    if low is None or low < 0 or np.signbit(low):
+        return False
+    return op.max is None or (high is not None and high >= low and not np.signbit(high))
 
 
 # ------------------------------------------------------------------ integers wrap, so they associate

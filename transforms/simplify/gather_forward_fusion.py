@@ -44,12 +44,12 @@ class GatherForwardFusion(GePass):
         for function in functions(op):
             dims = Dims(function)
             for inner in walk_outside(function, GatherOp, GatherNDOp):
-                if (at := _indices(inner.indices)) is None:
-                    continue
-                if reshapes and _takes_all(inner, at, dims):
-                    _view(inner, dims)
-                elif isinstance(inner, GatherOp):
-                    _through(inner, at, dims, op)
+                current: GatherOp | GatherNDOp | None = inner
+                while current is not None and (at := _indices(current.indices)) is not None:
+                    if reshapes and _takes_all(current, at, dims):
+                        _view(current, dims)
+                        break
+                    current = _through(current, at, dims, op) if isinstance(current, GatherOp) else None
             sync_type(function)
 
 
@@ -94,8 +94,8 @@ def _view(op: GatherOp | GatherNDOp, dims: Dims) -> None:
     count("gathers made views")
 
 
-def _through(op: GatherOp, at: np.ndarray, dims: Dims, module: ModuleOp) -> None:
-    """The gather on what its data is gathered or joined from."""
+def _through(op: GatherOp, at: np.ndarray, dims: Dims, module: ModuleOp) -> GatherOp | None:
+    """Puts in the place of a gather one on what its data is gathered or joined from."""
     inner = op.data.owner
     axis = op.axis % dims(op.data).rank
     found: tuple[SSAValue, np.ndarray, int] | None = None
@@ -105,15 +105,16 @@ def _through(op: GatherOp, at: np.ndarray, dims: Dims, module: ModuleOp) -> None
         case ConcatOp():
             found = _of_join(inner, at, axis, dims)
         case _:
-            return
+            return None
     if found is None:
-        return
+        return None
     source, indices, axis = found
     there = constant(np.asarray(indices, np.int64), module)
     new = GatherOp(source, there.output, axis=axis, result_types=[op.output.type])
     made: list[Operation] = [there, new]
     put(dims, op, made, new.output)
     count("gathers joined")
+    return new
 
 
 def _of_gather(inner: GatherOp, at: np.ndarray, axis: int, dims: Dims) -> tuple[SSAValue, np.ndarray, int] | None:

@@ -5,6 +5,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.test import TestOp as Source
 
+from gecc.dialects.ge.activation import ClipOp
 from gecc.dialects.ge.arithmetic import AddOp, MaxOp, MinOp, MulOp, SubOp
 from gecc.dialects.ge.comparison import (
     AndOp,
@@ -58,11 +59,13 @@ ARRAYS = [
     (SMALL, SMALL[::-1].copy()),
     (FLOATS.astype(np.float16), OTHER.astype("e")),
 ]
+BOUNDED = [(x, x.dtype.type(1), x.dtype.type(100)) for x in (FLOATS, FLOATS.astype("e"), WHOLE, SMALL)]
 CASES = [
     *((made(cls, *arrays), arrays) for cls in PAIRS for arrays in ARRAYS),
     *((made(cls, TRUTH, TRUTH[1]), (TRUTH, TRUTH[1])) for cls in (AndOp, OrOp)),
     (made(WhereOp, TRUTH, FLOATS, OTHER), (TRUTH, FLOATS, OTHER)),
     (made(MaxOp, FLOATS, OTHER, FLOATS), (FLOATS, OTHER, FLOATS)),
+    *((made(ClipOp, x, low, high), (x, low, high)) for x, low, high in BOUNDED),
     *(
         (made(CastOp, x, to=element_of(np.dtype(to)).type), (x,))
         for x, to in [
@@ -112,6 +115,12 @@ def test_the_same_as_onnx(op, arrays):
 
 def test_every_meaning_has_a_case():
     assert {type(op) for op, _ in CASES} == set(PLAIN)
+
+
+def test_of_two_zeros_a_clip_gives_what_max_and_min_give():
+    x, zero = np.array([-0.0, 0.0, -1.0], np.float32), np.zeros((), np.float32)
+    [clipped] = PLAIN[ClipOp](made(ClipOp, x, zero), (x, zero)) or []
+    assert clipped.tobytes() == np.maximum(x, zero).tobytes()
 
 
 def test_from_a_float_to_an_integer_the_onnx_package_is_asked():

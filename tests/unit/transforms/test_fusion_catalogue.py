@@ -548,6 +548,20 @@ def test_floats_that_several_read_are_made_again_and_are_one_when_opened():
     assert module_text(module).count("ge.dequantize_linear") == text.count("ge.dequantize_linear") == 1
 
 
+def test_floats_that_are_left_to_one_reader_go_with_it_though_it_had_its_turn():
+    b = Builder()
+    x = floats(b, integers(b, b.input(1, 2, 4, 4)))
+    module = b.done(integers(b, b.MaxPool(x, kernel_shape=(2, 2))), b.ReduceMean(x, [3]))
+    OpFusion().apply(Context(), module)
+    text = module_text(module)
+    assert sorted(op.label.data for op in module.walk() if isinstance(op, FusionOp)) == [
+        "QuantizedMaxPool",
+        "QuantizedReduceMean",
+    ]
+    OpFusion().apply(Context(), module)
+    assert module_text(module) == text
+
+
 def test_chains_and_trees_and_reductions_with_what_is_around_them():
     b = Builder()
     x, y = b.input(2, 3), b.input(2, 3)
