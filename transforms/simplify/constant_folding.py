@@ -4,10 +4,11 @@ What depends on constants alone is computed now.
     %a = ge.constant dense<[1, 2]> : tensor<2xi64>
     %b = ge.add %a, %a : tensor<2xi64>, tensor<2xi64> -> tensor<2xi64>       ->       %b = ge.constant dense<[2, 4]>
 
-A result may be larger than what it is made of only up to `max-growth` bytes, or up to a small part of what all the
-model's constants take: a few bytes of ConstantOfShape or Expand stay a few bytes, unless what they stand for is nothing
-beside the weights. Needs nothing. Leaves no pure op on constants, but for those that would grow, that ask not to be
-folded (they mark what an engine looks for: QDQ), and that the reference cannot evaluate, each with a remark.
+A result may be larger than what it is made of only up to `max-growth` bytes, or up to a part of what all the model's
+constants take: a few bytes of ConstantOfShape or Expand stay a few bytes, unless what they stand for is nothing beside
+the weights; what is computed anew at each run may be a little more beside them. Needs nothing. Leaves no pure op on
+constants, but for those that would grow, that ask not to be folded (they mark what an engine looks for: QDQ), and that
+the reference cannot evaluate, each with a remark.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ...dialects.ge.attributes import SplatAttr
 from ...dialects.ge.constants import ConstantOp, constant
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import InputError
-from ...dialects.ge.interfaces import flops_of, has_bytes, is_pure
+from ...dialects.ge.interfaces import Movement, View, flops_of, has_bytes, is_pure
 from ...dialects.ge.opaque import OpaqueOp
 from ...dialects.ge.types import is_element, is_static, is_tensor, nbytes, shape_of
 from ..base import GePass
@@ -40,6 +41,7 @@ class ConstantFolding(GePass):
     """
     max_growth   bytes by which a result may exceed the constants that go for it
     share        the same as a part of the bytes of all constants; the larger of both holds
+    arithmetic   as `share`, for all groups together that do more than move elements: folding saves their time, too
     max_flops    arithmetic that is done at compile time for one op
     """
 
@@ -50,14 +52,19 @@ class ConstantFolding(GePass):
 
     max_growth: int = 16384
     share: float = 0.002
+    arithmetic: float = 0.1
     max_flops: int = 2_000_000_000
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        bound = max(self.max_growth, int(self.share * _held(op)))
+        held = _held(op)
+        left = int(self.arithmetic * held)
         for group in _groups(inner for inner in walk_outside(op) if _folds(inner)):
+            moves = all(isinstance(inner, Movement | View) for inner in group)
+            bound = max(self.max_growth, int(self.share * held) if moves else left)
             made, freed = _weigh(group)
             if made <= freed + bound:
                 worth = group
+                left -= 0 if moves else max(0, made - freed)
             else:
                 # Not as a whole; but small results, shapes among them, are worth it by themselves.
                 worth = [inner for inner in group if _is_worth(inner, bound)]
