@@ -194,12 +194,12 @@ def _input_shapes(path: str, dims: Mapping[str, int]) -> str:
 
 def _bound(path: str, dims: Mapping[str, int]) -> Any:
     """The module with sizes for its free dims."""
-    from gecc.driver.shapes import parse_input_shapes
+    from gecc.driver.shapes import parse_one_shape
     from gecc.frontend import import_model
     from gecc.transforms.shape.bind import bind_shapes
 
     module = import_model(Path(path))
-    bind_shapes(module, parse_input_shapes(_input_shapes(path, dims)))
+    bind_shapes(module, parse_one_shape(_input_shapes(path, dims)))
     return module
 
 

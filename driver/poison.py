@@ -10,7 +10,7 @@ The lives are what the text says, the offsets too: a wrong one shows in the outp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..dialects.ge.memory import SlotOp
@@ -34,12 +34,15 @@ class PoisonedArena(Arena):
     def __init__(self, module: ModuleOp) -> None:
         super().__init__()
         self._numbers: dict[Operation, int] = {}
+        self._slots: dict[Operation, list[tuple[int, int, int, int]]] = {}
+        """By step those of its function: begin, end, offset, size."""
         for function in module.body.block.ops:
+            slots = [op for op in function.walk() if isinstance(op, SlotOp)]
+            lives = [(*op.life, op.offset.value.data, nbytes(op.buffer.type)) for op in slots]
             for region in function.regions:
                 for block in region.blocks:
-                    self._numbers.update((op, k) for k, op in enumerate(numbered(block)))
-        slots = [op for op in module.walk() if isinstance(op, SlotOp)]
-        self._slots = [(*op.life, op.offset.value.data, nbytes(op.buffer.type)) for op in slots]
+                    for k, op in enumerate(numbered(block)):
+                        self._numbers[op], self._slots[op] = k, lives
         self._last: int | None = None
 
     def take(self, size: int):
@@ -51,15 +54,15 @@ class PoisonedArena(Arena):
         if step is None:
             return
         here = 0
-        for begin, end in sorted(self._kept(step)):
+        for begin, end in sorted(self._kept(step, self._slots[op])):
             self.bytes[here:begin] = POISON
             here = max(here, end)
         self.bytes[here:] = POISON
         self._last = step
 
-    def _kept(self, step: int) -> Iterator[tuple[int, int]]:
-        """Addresses of the slots that are alive at the last step and at this one."""
+    def _kept(self, step: int, slots: Sequence[tuple[int, int, int, int]]) -> Iterator[tuple[int, int]]:
+        """Addresses of those of the slots that are alive at the last step and at this one."""
         if self._last is not None:
-            for begin, end, offset, size in self._slots:
+            for begin, end, offset, size in slots:
                 if begin <= step < end and begin <= self._last < end:
                     yield offset, offset + size

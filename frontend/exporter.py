@@ -24,6 +24,7 @@ from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.data import INLINE, array_of, find_module, weights_path
 from ..dialects.ge.errors import InputError, node_name, text_of
+from ..dialects.ge.gears import gears
 from ..dialects.ge.interfaces import is_pure
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import nbytes, shape_of
@@ -47,6 +48,8 @@ def export_model(module: ModuleOp, opset: int | None = None) -> ModelProto:
     cost       linear in ops
     """
     functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    if len(functions) > 1 and gears(module):
+        raise InputError(f"ONNX has one graph a model, this one has {len(functions)} gears; write .mlir, or one shape")
     if len(functions) != 1:
         raise InputError(f"a model is one function, the module has {len(functions)}")
     return _ModelExporter(module, functions[0], opset).model()

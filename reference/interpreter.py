@@ -24,6 +24,7 @@ from ..dialects.ge.constants import ConstantOp, MappedOp, WeightsOp
 from ..dialects.ge.control import IfOp, LoopOp, ScanOp
 from ..dialects.ge.data import array_of
 from ..dialects.ge.errors import InputError, text_of
+from ..dialects.ge.gears import fitting_gear, gears, input_dims
 from ..dialects.ge.memory import LaunchOp, SlotOp
 from ..dialects.ge.types import element_of, is_element, nbytes, shape_of
 from .arena import Arena
@@ -46,11 +47,20 @@ def run(
     arena      what a module on buffers works in; by default a new one
     returns    outputs by ONNX name, in order
     raises     InputError for an input that is missing or does not fit, and for an op that cannot be evaluated
+
+    Of a model in gears the one runs that the inputs fit.
     """
+    return _Interpreter(module, watch, arena or Arena()).function(_program(module, inputs), inputs)
+
+
+def _program(module: ModuleOp, inputs: Mapping[str, Any]) -> FuncOp:
     functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
-    if len(functions) != 1:
+    if len(functions) == 1:
+        return functions[0]
+    if not gears(module):
         raise InputError(f"a program is one function, the module has {len(functions)}")
-    return _Interpreter(module, watch, arena or Arena()).function(functions[0], inputs)
+    names = [name for name, _ in input_dims(functions[0]) if name in inputs]
+    return fitting_gear(module, {name: np.shape(inputs[name]) for name in names})
 
 
 class _Interpreter:
@@ -184,17 +194,20 @@ def _checked(name: str, value: Any, type_: Attribute) -> Any:
     return array
 
 
-def make_inputs(module: ModuleOp, seed: int = 0, free: int = 1) -> dict[str, Array]:
+def make_inputs(module: ModuleOp | FuncOp, seed: int = 0, free: int = 1) -> dict[str, Array]:
     """
-    Inputs that a module can be tried on, the same for one seed: floats from a normal distribution, integers small and
-    not negative (so that they can index), 0 and 1 where the name says that it is a mask or a kind of token, truth
-    values at random.
+    Inputs that a module, or a function of it, can be tried on, the same for one seed: floats from a normal
+    distribution, integers small and not negative (so that they can index), 0 and 1 where the name says that it is a
+    mask or a kind of token, truth values at random. Of a model in gears they are the first one's.
 
     free       size of free dims
     raises     InputError for an input that is no tensor of numbers
     """
     random = np.random.default_rng(seed)
-    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    if isinstance(module, FuncOp):
+        functions = [module]
+    else:
+        functions = gears(module)[:1] or [op for op in module.body.block.ops if isinstance(op, FuncOp)]
     made: dict[str, Array] = {}
     for function in functions:
         for k, argument in enumerate(function.body.block.args):

@@ -21,6 +21,8 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from ..dialects.ge.errors import InputError, UsageError
 from ..driver.diagnostics import OK, did_you_mean, guarded, one_line, warn
+from ..driver.gears import FLAGS as DYNAMIC
+from ..driver.gears import Shapes, dynamic_gears
 from ..driver.registry import Registry, default_registry
 from ..driver.settings import VARIABLES, Settings, mistyped, resolve
 
@@ -35,7 +37,8 @@ FLAGS = {
     "model": "the .onnx file to convert (also .mlir)",
     "framework": "5, ONNX: the only one",
     "output": "what to write: m is m.onnx; a suffix .onnx or .mlir chooses",
-    "input_shape": "sizes for free dims: x:1,3,224,224;y:1,77 (-1 stays free)",
+    "input_shape": "sizes for free dims: x:1,3,224,224;y:1,77 (-1 stays free; 1|2|4 or 1..4: gears in one arena)",
+    **DYNAMIC,
     "input_format": "NCHW, NCDHW or ND: what ONNX has anyway",
     "opset": "of the ONNX model; by default the source's",
     "soc_version": "the chip that l2-fusion plans for",
@@ -67,6 +70,9 @@ SWITCHES = {"list_passes": "the passes, a line each", "help": "this text", "vers
 ALIASES = {"O": "oo_level", "h": "help"}
 FORMATS = ("NCHW", "NCDHW", "ND")
 ONNX_FRAMEWORK = "5"
+TUNING = ("auto_tune_mode", "tuning")
+AT_EACH_SHAPE = {"precision": False, "op-fusion": False}
+"""Passes that are done with a model once they ran on its free dims; the others run again where all sizes are known."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -160,7 +166,7 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
     from ..driver.instrument import Ledger, Progress, run_or_tell
     from ..driver.phases import plan
     from ..driver.pipeline import flat
-    from ..driver.shapes import parse_input_shapes
+    from ..driver.shapes import fixed, parse_input_shapes
     from ..transforms.memory.free_dims import refuse_free_dims
     from ..transforms.rewriting import functions
     from .precision import study_of
@@ -186,13 +192,14 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
         if shapes:
             from ..transforms.shape.bind import bind_shapes
 
-            bind_shapes(module, shapes)
+            bind_shapes(module, fixed(shapes))
         return module
 
     with status() as show:
         start = time.perf_counter()
         show("reading")
         module = read()
+        gears = _gears(given, module, shapes)
         summary = Summary(source.name, str(target), module)
         ledger = Ledger(nodes=True)
         watchers: list[Watcher] = [ledger, Progress(show)]
@@ -206,14 +213,21 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
             summary.said.extend(study.run(module, tensors, optimise, show))
         summary.optimised(module)
 
+        shaped = module
+        if gears:
+            from ..transforms.shape.gears import in_gears
+
+            shaped = in_gears(module, gears)
+            again = plan(registry, settings.level, {**settings.switches, **AT_EACH_SHAPE}, settings.options)
+            run_or_tell(context, shaped, again, lambda: in_gears(module, gears), watchers[1:])
         try:
-            for function in functions(module):
+            for function in functions(shaped):
                 refuse_free_dims(function)
-            buffers = module.clone()
-            run_or_tell(context, buffers, memory(), module.clone, watchers)
+            buffers = shaped.clone()
+            run_or_tell(context, buffers, memory(), shaped.clone, watchers)
             summary.planned(buffers)
         except (InputError, DiagnosticException) as error:
-            buffers = module
+            buffers = shaped
             summary.not_planned(one_line(error))
 
         show("writing")
@@ -222,6 +236,19 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
         seconds = time.perf_counter() - start
     for text in summary.lines(ledger, registry, seconds):
         print(text, file=sys.stderr)
+
+
+def _gears(given: Mapping[str, str], module: ModuleOp, shapes: Shapes) -> list[dict[str, tuple[int, ...]]]:
+    """The shapes that the model is planned for, where it is more than one; raises UsageError."""
+    from ..transforms.shape.gears import combinations
+
+    gears = dynamic_gears(given, shapes)
+    if not gears and len(gears := combinations(module, shapes)) == 1:
+        return []
+    for name in TUNING:
+        if name in given:
+            raise UsageError(f"--{name} is about one shape, and {len(gears)} are given")
+    return gears
 
 
 def _pass_lines(registry: Registry) -> Iterator[str]:

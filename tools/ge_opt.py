@@ -20,7 +20,7 @@ from ..driver.argv import Line, Splitter, Takes
 from ..driver.diagnostics import OK, guarded, warn
 from ..driver.files import Source, check_writable, open_sources, save_module, verify_input
 from ..driver.registry import Registry, default_registry
-from ..driver.shapes import parse_input_shapes
+from ..driver.shapes import Dim, parse_input_shapes
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -64,6 +64,7 @@ what runs
   -p "PASS,PASS{a=1 b=2}"  several, as xDSL writes pipelines; adds up with the rest, in the order typed
   -O0 .. -O3               what the level runs, at this place in the order
   --input-shape="x:1,3,224,224;y:1,77"   sizes for the free dims of inputs, before the passes
+  --input-shape="x:1|2|4,3,224,224"      several (also 1..4): a function a shape, all in one arena
 
 what goes out
   -o FILE                  instead of stdout; .onnx is written as ONNX
@@ -185,13 +186,13 @@ def _tell(line: Line, ledger: Ledger) -> None:
             print(text, file=sys.stderr)
 
 
-def _read(source: Source, context: Context, shapes: dict[str, tuple[int, ...]]) -> ModuleOp:
+def _read(source: Source, context: Context, shapes: dict[str, tuple[Dim, ...]]) -> ModuleOp:
     module = source.read(context)
     verify_input(module, source.name)
     if shapes:
-        from ..transforms.shape.bind import bind_shapes
+        from ..transforms.shape.gears import bind_gears
 
-        bind_shapes(module, shapes)
+        bind_gears(module, shapes)
     return module
 
 

@@ -15,12 +15,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..dialects.ge.errors import UsageError
+from ..dialects.ge.errors import InputError, UsageError
 from ..driver.argv import Line, Splitter, Takes
 from ..driver.diagnostics import OK, guarded, warn
 from ..driver.files import open_sources, verify_input
 from ..driver.registry import Registry, default_registry
-from ..driver.shapes import parse_input_shapes
+from ..driver.shapes import parse_one_shape
 from .report import l2, memory
 from .report.base import Report, Request
 from .report.chart import SUFFIXES, check_output, write
@@ -101,11 +101,12 @@ def _check(line: Line) -> str:
 
 def _module(line: Line, context: Context, registry: Registry) -> ModuleOp:
     """The model, after the passes that are asked for."""
+    from ..dialects.ge.gears import gears
     from ..driver.instrument import run_or_tell
     from ..driver.phases import DEFAULT_LEVEL, parse_level, plan
     from ..transforms.shape.bind import bind_shapes
 
-    shapes = parse_input_shapes(line.flags.get("--input-shape", ""))
+    shapes = parse_one_shape(line.flags.get("--input-shape", ""))
     [source] = open_sources(None if line.files[0] == "-" else line.files[0])
 
     def read() -> ModuleOp:
@@ -113,6 +114,10 @@ def _module(line: Line, context: Context, registry: Registry) -> ModuleOp:
         verify_input(module, source.name)
         if shapes:
             bind_shapes(module, shapes)
+        if several := len(gears(module)):
+            raise InputError(
+                f"{source.name} is a model in {several} gears; a report is on one shape: see --input-shape"
+            )
         return module
 
     module = read()

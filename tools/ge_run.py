@@ -22,7 +22,7 @@ from ..dialects.ge.errors import InputError, UsageError
 from ..driver.diagnostics import OK, WRONG_INPUT, did_you_mean, guarded, warn
 from ..driver.files import Source, check_writable, open_sources, verify_input
 from ..driver.registry import default_registry
-from ..driver.shapes import parse_input_shapes
+from ..driver.shapes import parse_one_shape
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -35,7 +35,7 @@ ENGINE = "reference interpreter"
 VALUES = {
     "input": "NAME:FILE.npy, one input's values; may be given several times",
     "inputs": "FILE.npz with inputs by name",
-    "input-shape": "x:1,3,224,224;y:1,77: sizes for free dims of made-up inputs (by default 1)",
+    "input-shape": "x:1,3,224,224;y:1,77: sizes for free dims of made-up inputs (by default 1), or which gear runs",
     "seed": "of the made-up inputs: a whole number, by default 0",
     "outputs": "FILE.npz to save the outputs to",
     "compare": "reference or ort (ONNX Runtime): who runs the model to compare with",
@@ -120,7 +120,7 @@ def _main(words: list[str]) -> int:
     _check(line)
     context = default_registry(functools.partial(warn, TOOL)).context()
     arrays = _given_arrays(line)
-    shapes = parse_input_shapes(line.get("input-shape") or "")
+    shapes = parse_one_shape(line.get("input-shape") or "")
     model = _read(line.models[0], context, shapes, arrays)
     other = _other(line, model, context, shapes, arrays)
     inputs = _inputs(line, model, arrays)
@@ -162,12 +162,29 @@ def _read(path: str, context: Context, shapes: dict[str, tuple[int, ...]], array
     [source] = open_sources(None if path == "-" else path)
     module = source.read(context)
     verify_input(module, source.name)
+    shapes = _in_one_gear(module, shapes, arrays)
     model = _Model(source, module)
     if not model.on_buffers:
         _bind(model, shapes, arrays)
     elif shapes:
         raise UsageError("--input-shape: a module on buffers has no free dims")
     return model
+
+
+def _in_one_gear(
+    module: ModuleOp, shapes: dict[str, tuple[int, ...]], arrays: dict[str, Any]
+) -> dict[str, tuple[int, ...]]:
+    """Of a model in gears only the one stays that the shapes and the arrays fit; returns the shapes yet to be given."""
+    from ..dialects.ge.gears import fitting_gear, gears, input_dims
+    from ..transforms.shape.gears import keep_gear
+
+    if not gears(module):
+        return shapes
+    known = {name for function in gears(module) for name, _ in input_dims(function)}
+    if strange := next((name for name in shapes if name not in known), None):
+        raise UsageError(f"the model has no input '{strange}'; its inputs are {', '.join(sorted(known))}")
+    keep_gear(module, fitting_gear(module, shapes | {name: array.shape for name, array in arrays.items()}))
+    return {}
 
 
 def _bind(model: _Model, shapes: dict[str, tuple[int, ...]], arrays: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..dialects.ge.attributes import SplatAttr
+from ..dialects.ge.gears import gears
 from ..dialects.ge.interfaces import has_bytes
 from ..dialects.ge.kinds import walk
 from ..dialects.ge.types import nbytes
@@ -35,7 +36,9 @@ class Summary:
 
     def planned(self, module: ModuleOp) -> None:
         size = arena_bytes(module)
-        self._arena = "not planned: no pass made buffers" if size is None else f"{size} bytes"
+        several = len(gears(module))
+        shared = f", shared by {several} gears" if several else ""
+        self._arena = "not planned: no pass made buffers" if size is None else f"{size} bytes{shared}"
 
     def not_planned(self, reason: str) -> None:
         self._arena = f"not planned: {reason}"
@@ -67,11 +70,13 @@ def constant_bytes(module: ModuleOp) -> int:
 
 
 def arena_bytes(module: ModuleOp) -> int | None:
-    """Bytes of the arena that the module's functions take, None without one."""
+    """Bytes of the arenas that the module's functions take, one for all gears of a model; None without one."""
     sizes: list[int] = []
     for op in module.body.block.ops:
         attributes: Any = op.properties.get("arg_attrs")
         if op.name == "func.func" and attributes is not None:
             arguments = zip(op.regions[0].block.args, attributes.data, strict=True)
             sizes += [nbytes(argument.type) for argument, known in arguments if ARENA in known.data]
-    return sum(sizes) if sizes else None
+    if not sizes:
+        return None
+    return max(sizes) if gears(module) else sum(sizes)

@@ -7,7 +7,7 @@ first step that touches it, through any view, to the last one: [first, last + 1)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias, cast
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    ModuleOp,
     UnitAttr,
     i8,
     i64,
@@ -29,6 +30,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.constants import MappedOp
+from ...dialects.ge.gears import gears
 from ...dialects.ge.memory import LaunchOp, SlotOp, arena_alignment
 from ...dialects.ge.types import nbytes
 from ...planning import Algorithm, Buffer, Sharing, align_up, plan_arena
@@ -171,10 +173,10 @@ class Layout:
     seconds: float = 1.0
 
 
-def lay_out(function: FuncOp, layout: Layout) -> None:
+def lay_out(function: FuncOp, layout: Layout) -> int:
     """
-    Gives each slot of a bufferized function its lifetime and offset, and the arena its size; a slot that no step
-    touches goes.
+    Gives each slot of a bufferized function its lifetime and offset, and the arena its size, which it returns; a slot
+    that no step touches goes.
 
     cost   linear in ops, and planning.plan_arena
     """
@@ -209,6 +211,30 @@ def lay_out(function: FuncOp, layout: Layout) -> None:
     count("tensor bytes", _tensor_bytes(block, roots, layout.alignment))
     if layout.sharing != "none":
         count("bytes saved by reuse", sum(align_up(b.size, layout.alignment) for b in buffers) - plan.size)
+    return plan.size
+
+
+def share_arena(module: ModuleOp, sizes: Mapping[FuncOp, int]) -> None:
+    """
+    Gives the gears of a model one arena, as large as the largest needs.
+
+    sizes   of those that were just laid out, bytes; the others need what their slots take
+    """
+    arenas = {function: arena for function in gears(module) if (arena := arena_of(function)) is not None}
+    if len(arenas) < 2:
+        return
+    alignment = max(arena_alignment(arena) for arena in arenas.values())
+    needed = [sizes.get(function, _taken(function)) for function in arenas]
+    size = align_up(max(needed), alignment)
+    for function, arena in arenas.items():
+        _resize(function, arena, size, arena_alignment(arena))
+    if len(sizes) == len(arenas):
+        count("bytes saved by gears in one arena", sum(needed) - size)
+
+
+def _taken(function: FuncOp) -> int:
+    slots = (op for op in function.body.block.ops if isinstance(op, SlotOp))
+    return max((op.offset.value.data + nbytes(op.buffer.type) for op in slots), default=0)
 
 
 def _drop_unread(block: Block) -> None:

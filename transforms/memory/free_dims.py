@@ -26,7 +26,7 @@ def refuse_free_dims(function: FuncOp) -> None:
             free = ", ".join(_symbols(said.get("ge.dims"))) or "a dim"
             raise InputError(
                 f"input '{name}' is {type_} with {free} free: memory is planned for static shapes; "
-                f"give --input-shape={name}:{dims} with a number for each ?"
+                f"give --input-shape={name}:{dims} with a number for each ?, or several, 1|2|4"
             )
 
 

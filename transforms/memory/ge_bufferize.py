@@ -31,7 +31,7 @@ from ...dialects.ge.errors import InputError, text_of
 from ...dialects.ge.text import value_name
 from ..base import GePass
 from ..rewriting import functions
-from .arena import Layout, arena_attributes, arena_of, arena_type, lay_out
+from .arena import Layout, arena_attributes, arena_of, arena_type, lay_out, share_arena
 from .free_dims import refuse_free_dims
 from .lowering import Lowering, memref_of
 from .plan import planned
@@ -53,10 +53,12 @@ class GeBufferize(GePass):
     in_place: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        sizes: dict[FuncOp, int] = {}
         for function in functions(op):
             if function.body.blocks and not _is_on_buffers(function):
                 bufferize(function, self.in_place)
-                lay_out(function, Layout(sharing="none"))
+                sizes[function] = lay_out(function, Layout(sharing="none"))
+        share_arena(op, sizes)
 
 
 def bufferize(function: FuncOp, in_place: bool) -> Mapping[SSAValue, SSAValue]:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from ...dialects.ge.memory import arena_alignment
 from ..base import GePass
 from ..report import missed
 from ..rewriting import functions
-from .arena import Layout, arena_of, lay_out
+from .arena import Layout, arena_of, lay_out, share_arena
 from .order import reorder
 
 
@@ -29,6 +30,7 @@ class MemoryOrder(GePass):
     summary = "Runs launches in an order that keeps fewer bytes alive at a time"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        sizes: dict[FuncOp, int] = {}
         for function in functions(op):
             arena = arena_of(function)
             if arena is None:
@@ -36,4 +38,5 @@ class MemoryOrder(GePass):
                 continue
             alignment = arena_alignment(arena)
             if reorder(function, alignment):
-                lay_out(function, Layout(alignment))
+                sizes[function] = lay_out(function, Layout(alignment))
+        share_arena(op, sizes)

@@ -6,7 +6,8 @@ Tensors that are not alive together share memory: offsets in one arena, as small
     %c = ge.slot %arena[8192] life [2, 4) ..           %c = ge.slot %arena[0] life [2, 4) ..     // where %a was
 
 Needs a bufferized function; plans it anew from who uses what, whatever its slots say. Leaves the smallest arena that
-any plan can have as the function's `ge.arena_bound`; a remark says by how much the arena is larger.
+any plan can have as the function's `ge.arena_bound`; a remark says by how much the arena is larger. Gears of
+one model have one arena, the largest's.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from ...dialects.ge.errors import UsageError
 from ...planning import Algorithm
 from ..base import GePass
 from ..report import missed
 from ..rewriting import functions
-from .arena import Layout, arena_of, lay_out
+from .arena import Layout, arena_of, lay_out, share_arena
 from .order import reorder
 from .separate import separate
 
@@ -63,6 +65,7 @@ class MemoryReuse(GePass):
             )
         if not 0 <= self.max_reuse_ratio <= 1:
             raise UsageError(f"{self.name}: max-reuse-ratio must be in 0..1, got {self.max_reuse_ratio}")
+        sizes: dict[FuncOp, int] = {}
         for function in functions(op):
             if arena_of(function) is None:
                 missed(function, "has no arena: ge-bufferize must run first")
@@ -71,7 +74,8 @@ class MemoryReuse(GePass):
                 separate(function)
             if self.strategy == "aggressive":
                 reorder(function, self.alignment)
-            lay_out(function, self._layout())
+            sizes[function] = lay_out(function, self._layout())
+        share_arena(op, sizes)
 
     def _layout(self) -> Layout:
         algorithm = self.algorithm or ("greedy" if self.strategy == "conservative" else "search")

@@ -24,12 +24,29 @@ def bind_shapes(module: ModuleOp, shapes: Mapping[str, Sequence[int]]) -> None:
                for one symbol, and sizes that an op cannot work on
     """
     for function in functions(module):
-        _bind(function, shapes)
-        try:
-            infer_shapes(function)
-        except InputError as err:
-            said = ";".join(f"{n}:{','.join('?' if d < 0 else str(d) for d in dims)}" for n, dims in shapes.items())
-            raise UsageError(f"the model cannot have the input shape {said}: {err.message}") from err
+        bind_function(function, shapes)
+
+
+def bind_function(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
+    """`bind_shapes` for one function."""
+    _bind(function, shapes)
+    try:
+        infer_shapes(function)
+    except InputError as err:
+        said = ";".join(f"{n}:{','.join('?' if d < 0 else str(d) for d in dims)}" for n, dims in shapes.items())
+        raise UsageError(f"the model cannot have the input shape {said}: {err.message}") from err
+
+
+def symbols_of(function: FuncOp) -> dict[tuple[str, int], str]:
+    """The symbols of inputs' free dims, by input name and axis."""
+    found: dict[tuple[str, int], str] = {}
+    for attr in function.arg_attrs.data if function.arg_attrs else ():
+        declared, name = attr.data.get("ge.dims"), text_of(attr.data.get("onnx.name"))
+        if name is not None and isinstance(declared, ArrayAttr):
+            for axis in range(len(cast("ArrayAttr[Attribute]", declared).data)):
+                if (symbol := _symbol(attr.data, axis)) is not None:
+                    found[name, axis] = symbol
+    return found
 
 
 def _bind(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:

@@ -57,6 +57,17 @@ def test_what_lay_there_before_is_not_found():
     assert np.isnan(run(module, X, arena=PoisonedArena(module))["y"]).all()
 
 
+def test_slots_of_another_function_keep_nothing():
+    # As above, and another function has a slot that is alive at a's address all the time.
+    module, other = planned(b_at=0, b_begins=2), planned(b_at=0, b_begins=0)
+    function = next(iter(other.body.block.ops))
+    function.detach()
+    module.body.block.add_op(function)
+    arena = PoisonedArena(module)
+    function.detach()
+    assert np.isnan(run(module, X, arena=arena)["y"]).all()
+
+
 def test_a_plain_arena_keeps_what_the_last_run_left():
     arena = Arena()
     run(planned(), X, arena=arena)
