@@ -114,10 +114,10 @@ def grow(graph: Graph, draw: Draw, steps: Sequence[str]) -> None:
             fitting = [s for s in ((-1,), (4, -1), (2, -1), (1, 4, -1)) if count and count % abs(int(np.prod(s))) == 0]
             wanted = draw(st.sampled_from(fitting or [shape]))
             graph.add(onnx_op("Reshape", a, graph.vector(*wanted)))
-        case "concat":
+        case "concat" if shape:
             axis = draw(st.integers(0, len(shape) - 1))
             graph.add(onnx_op("Concat", *draw(st.lists(st.sampled_from(same), min_size=1, max_size=2)), a, axis=axis))
-        case "join":
+        case "join" if shape:
             fresh = [
                 onnx_op(draw(st.sampled_from(UNARY)), v)
                 for v in draw(st.lists(st.sampled_from(same), min_size=2, max_size=3))
@@ -135,11 +135,11 @@ def grow(graph: Graph, draw: Draw, steps: Sequence[str]) -> None:
             turned = onnx_op("Transpose", w, perm=[1, 0])
             graph.add(turned)
             graph.add(onnx_op("MatMul", a, turned.results[0]))
-        case "split":
+        case "split" if shape:
             axis = draw(st.integers(0, len(shape) - 1))
             if shape[axis] % 2 == 0:
                 graph.add(ONNX_OPS["", "Split"](a, results=2, axis=axis))
-        case "slice":
+        case "slice" if shape:
             bounds = (graph.vector(draw(st.integers(0, 1))), graph.vector(draw(st.integers(2, 4))), graph.vector(0))
             graph.add(onnx_op("Slice", a, *bounds))
         case "fusion":
