@@ -9,7 +9,7 @@ hypothesis.settings.load_profile("gecc")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--runslow", action="store_true", help="run the tests marked slow too")
-    parser.addoption("--programs", type=int, default=300, help="how many random programs to try passes on")
+    parser.addoption("--programs", type=int, default=5000, help="how many random programs to try passes on")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

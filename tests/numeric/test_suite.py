@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,15 @@ from gecc.frontend import export_model, import_model, materialise, node_count
 
 from .suite import PARTS, sources
 
-MLIR_OPT = shutil.which("mlir-opt")
+
+def mlir_opt() -> str | None:
+    """On PATH, or of the extra `mlir`, which puts it beside its Python package."""
+    package = find_spec("mlir")
+    beside = [str(Path(place) / "bin") for place in (package.submodule_search_locations or ())] if package else []
+    return shutil.which("mlir-opt") or shutil.which("mlir-opt", path=os.pathsep.join(beside))
+
+
+MLIR_OPT = mlir_opt()
 in_parts = pytest.mark.parametrize("part", range(PARTS))
 
 
@@ -150,7 +159,7 @@ def stages(source: ModelProto | Path) -> Iterator[tuple[str, ModuleOp]]:
         assert "memory is planned for static shapes" in str(refusal)  # noqa: PT017 - a generator's own
 
 
-@pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt is not on PATH")
+@pytest.mark.skipif(MLIR_OPT is None, reason="no mlir-opt, neither on PATH nor of the extra mlir")
 @in_parts
 def test_mlir_opt_reads_the_generic_form(part: int, tmp_path: Path):
     text, starts = "", []
