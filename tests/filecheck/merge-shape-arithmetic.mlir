@@ -60,3 +60,18 @@ func.func @data(%x: tensor<2xi64>) -> tensor<2xi64> {
   %b = ge.mul %a, %a : tensor<2xi64>, tensor<2xi64> -> tensor<2xi64>
   func.return %b : tensor<2xi64>
 }
+
+// What is made anew may say more of its type than what it stands for, and so does the function then.
+// CHECK-LABEL: @known_length
+// CHECK-SAME: -> tensor<1xi64>
+func.func @known_length(%x: tensor<?x?xf32>) -> tensor<?xi64> {
+  // CHECK: ge.shape %x end 1
+  %s = ge.shape %x : tensor<?x?xf32> -> tensor<2xi64>
+  %b = ge.constant dense<0> : tensor<1xi64>
+  %e = ge.constant dense<1> : tensor<1xi64>
+  %a = ge.slice %s, %b, %e : tensor<2xi64>, tensor<1xi64>, tensor<1xi64> -> tensor<?xi64>
+  %n = ge.shape %a : tensor<?xi64> -> tensor<1xi64>
+  %z = ge.expand %b, %n : tensor<1xi64>, tensor<1xi64> -> tensor<?xi64>
+  %y = ge.add %a, %z : tensor<?xi64>, tensor<?xi64> -> tensor<?xi64>
+  func.return %y : tensor<?xi64>
+}

@@ -32,7 +32,7 @@ from ...dialects.ge.interfaces import is_pure
 from ...dialects.ge.kinds import ops_in
 from ..base import GePass
 from ..report import count
-from ..rewriting import functions, is_isolated, replace_uses
+from ..rewriting import functions, is_isolated, replace_uses, sync_type
 from .analysis import Dims
 from .recipes import START, Elements, Kitchen, Pantry, Recipe, cost, read_by
 
@@ -46,6 +46,7 @@ class MergeShapeArithmetic(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in functions(op):
             _function(function, op)
+            sync_type(function)
 
 
 def _function(function: FuncOp, module: ModuleOp) -> None:
