@@ -24,7 +24,7 @@ from ..driver.diagnostics import OK, did_you_mean, guarded, one_line, warn
 from ..driver.gears import FLAGS as DYNAMIC
 from ..driver.gears import Shapes, dynamic_gears
 from ..driver.registry import Registry, default_registry
-from ..driver.settings import VARIABLES, Settings, mistyped, resolve
+from ..driver.settings import FUSE, VARIABLES, Settings, mistyped, resolve
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -71,8 +71,9 @@ ALIASES = {"O": "oo_level", "h": "help"}
 FORMATS = ("NCHW", "NCDHW", "ND")
 ONNX_FRAMEWORK = "5"
 TUNING = ("auto_tune_mode", "tuning")
-AT_EACH_SHAPE = {"precision": False, "op-fusion": False}
-"""Passes that are done with a model once they ran on its free dims; the others run again where all sizes are known."""
+AT_EACH_SHAPE = {"precision": False, "inline-fusion": True}
+"""Over the switches, where passes that ran on free dims run again on known sizes: dtypes are as they are to be; what
+was fused is looked at anew, since more of it may fold now."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -218,7 +219,9 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
             from ..transforms.shape.gears import in_gears
 
             shaped = in_gears(module, gears)
-            again = plan(registry, settings.level, {**settings.switches, **AT_EACH_SHAPE}, settings.options)
+            options = {name: dict(values) for name, values in settings.options.items()}
+            options.get(FUSE, {}).pop("result_file", None)  # it tells of the model as it is written
+            again = plan(registry, settings.level, {**settings.switches, **AT_EACH_SHAPE}, options)
             run_or_tell(context, shaped, again, lambda: in_gears(module, gears), watchers[1:])
         try:
             for function in functions(shaped):

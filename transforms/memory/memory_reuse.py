@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from ...dialects.ge.errors import UsageError
+from ...dialects.ge.gears import gears
 from ...planning import Algorithm
 from ..base import GePass
 from ..report import missed
@@ -32,7 +33,7 @@ LEAST_ALIGNMENT = 8
 """Bytes: what the widest element needs."""
 
 SEARCH, LONG_SEARCH = 1.0, 10.0
-"""Seconds that a function's search may take."""
+"""Seconds that the search may take, of a function or of all gears of a model together."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class MemoryReuse(GePass):
             )
         if not 0 <= self.max_reuse_ratio <= 1:
             raise UsageError(f"{self.name}: max-reuse-ratio must be in 0..1, got {self.max_reuse_ratio}")
+        layout = self._layout(max(len(gears(op)), 1))
         sizes: dict[FuncOp, int] = {}
         for function in functions(op):
             if arena_of(function) is None:
@@ -74,10 +76,10 @@ class MemoryReuse(GePass):
                 separate(function)
             if self.strategy == "aggressive":
                 reorder(function, self.alignment)
-            sizes[function] = lay_out(function, self._layout())
+            sizes[function] = lay_out(function, layout)
         share_arena(op, sizes)
 
-    def _layout(self) -> Layout:
+    def _layout(self, functions: int) -> Layout:
         algorithm = self.algorithm or ("greedy" if self.strategy == "conservative" else "search")
         seconds = LONG_SEARCH if self.strategy == "aggressive" else SEARCH
-        return Layout(self.alignment, self.reuse_policy, self.max_reuse_ratio, algorithm, seconds)
+        return Layout(self.alignment, self.reuse_policy, self.max_reuse_ratio, algorithm, seconds / functions)

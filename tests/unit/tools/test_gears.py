@@ -86,6 +86,22 @@ def test_an_onnx_model_keeps_its_free_dim_and_the_arena_is_told(shapes: str, too
     assert onnx.load("n.onnx").graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
 
 
+def test_the_arena_is_no_larger_than_the_largest_shape_has_by_itself(tool: Tool):
+    def arena(line: str) -> str:
+        found = re.search(r"arena +(\d+) bytes", tool(ge, f"--model=m.onnx --output=n {line}").err)
+        return found[1] if found else ""
+
+    assert arena(SEVERAL) == arena("--input_shape=x:4,3,8,8")
+
+
+def test_matches_of_rules_are_those_in_the_model_as_it_is_written(tool: Tool):
+    def matched(line: str) -> str:
+        assert tool(ge, f"--model=m.onnx --output=n --export_compile_stat=1 {line}").code == 0
+        return Path("fusion_result.json").read_text()
+
+    assert matched(SEVERAL) == matched("--input_shape=x:-1,3,8,8")
+
+
 def test_one_batch_size_is_a_model_at_that_shape(tool: Tool):
     assert tool(ge, "--model=m.onnx --output=n.mlir --input_shape=x:-1,3,8,8 --dynamic_batch_size=2").code == 0
     assert "func.func @main(%x: memref<2x3x8x8xf32>" in Path("n.mlir").read_text()
