@@ -22,7 +22,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import onnx
+from inputs import input_shapes
 
 DIMS = {"seq": 128, "past_seq": 128, "height": 256, "width": 256}
 OTHER_DIM = 1
@@ -122,7 +122,7 @@ def _optimised(path: Path, batch: int, dtype: str, dims: Mapping[str, int], *, o
 
     def read() -> Any:
         module = import_model(path)
-        bind_shapes(module, _input_shapes(path, dims | {"batch": batch}))
+        bind_shapes(module, input_shapes(path, dims | {"batch": batch}, OTHER_DIM))
         return module
 
     module = read()
@@ -130,19 +130,6 @@ def _optimised(path: Path, batch: int, dtype: str, dims: Mapping[str, int], *, o
     options = {"precision": {"mode": mode, "interface": True}} if mode else {}
     run_or_tell(context, module, plan(registry, 3, {"precision": bool(mode), "op-fusion": op_fusion}, options), read)
     return context, module
-
-
-def _input_shapes(path: Path, dims: Mapping[str, int]) -> dict[str, list[int]]:
-    """Of the inputs that have free dims."""
-    graph = onnx.load(path, load_external_data=False).graph
-    constants = {tensor.name for tensor in graph.initializer}
-    shapes: dict[str, list[int]] = {}
-    for info in graph.input:
-        declared = info.type.tensor_type.shape.dim
-        if info.name not in constants and any(not d.HasField("dim_value") for d in declared):
-            sizes = (d.dim_value if d.HasField("dim_value") else dims.get(d.dim_param, OTHER_DIM) for d in declared)
-            shapes[info.name] = list(sizes)
-    return shapes
 
 
 def _measure(row: Row, context: Any, unfused: Any, fused: Any, target: str) -> None:

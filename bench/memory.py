@@ -16,14 +16,13 @@ import argparse
 import csv
 import sys
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import onnx
+from inputs import apart, input_shapes
 
 DIMS = {"batch": 1, "seq": 128, "past_seq": 128, "height": 256, "width": 256}
 OTHER_DIM = 1
@@ -73,12 +72,12 @@ def main() -> int:
         shapes: dict[str, list[int]] = {}
         row = Row(path.stem)
         try:
-            shapes = _input_shapes(path, dims)
-            row = _apart(_planned, path, shapes, args.level, args.alignment)
+            shapes = input_shapes(path, dims, OTHER_DIM)
+            row = apart(_planned, path, shapes, args.level, args.alignment)
         except Exception as error:
             row.failure = " ".join(str(error).split()) or type(error).__name__
         try:
-            row.onnxsim, row.left_out = _apart(_onnxsim, path, shapes)
+            row.onnxsim, row.left_out = apart(_onnxsim, path, shapes)
         except Exception as error:
             print(f"{row.model}: onnxsim: {error}", file=sys.stderr)
         rows.append(row)
@@ -87,25 +86,6 @@ def main() -> int:
             _write(rows, args.output)
     _show(rows)
     return 1 if any(row.failure for row in rows) else 0
-
-
-def _apart(function: Callable[..., Any], *args: Any) -> Any:
-    """A call in a process of its own: what one model takes is gone before the next one."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(function, *args).result()
-
-
-def _input_shapes(path: Path, dims: Mapping[str, int]) -> dict[str, list[int]]:
-    """Of the inputs that have free dims."""
-    graph = onnx.load(path, load_external_data=False).graph
-    constants = {tensor.name for tensor in graph.initializer}
-    shapes: dict[str, list[int]] = {}
-    for info in graph.input:
-        declared = info.type.tensor_type.shape.dim
-        if info.name not in constants and any(not d.HasField("dim_value") for d in declared):
-            sizes = (d.dim_value if d.HasField("dim_value") else dims.get(d.dim_param, OTHER_DIM) for d in declared)
-            shapes[info.name] = list(sizes)
-    return shapes
 
 
 def _planned(path: Path, shapes: Mapping[str, list[int]], level: int, alignment: int) -> Row:

@@ -18,14 +18,13 @@ import importlib.util
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import onnx
+from inputs import apart, input_shapes
 from measure import measured, tool
 
 SMALL = 250_000_000
@@ -127,17 +126,18 @@ def _row(path: Path, folder: Path, args: argparse.Namespace) -> Row:
             raise _Failed(f"-O3: {run.error}")
         row.result_nodes = _node_count(optimised)
         row.unchanged = _nodes(path) == _nodes(optimised)
-        row.opaque = _apart(_opaque, str(optimised))
-        row.error = _apart(_outputs_differ, str(path), str(optimised), args.dims)
+        row.opaque = apart(_opaque, str(optimised))
+        row.error = apart(_outputs_differ, str(path), str(optimised), args.dims)
         if args.bufferize or _size(path) <= SMALL:
-            shapes = _apart(_input_shapes, str(path), args.dims)
+            given = input_shapes(path, args.dims, OTHER_DIM)
+            shapes = ";".join(f"{name}:{','.join(map(str, dims))}" for name, dims in given.items())
             flags = ["-O3", "--ge-bufferize", "--memory-reuse", "-o", str(buffers)]
             run = measured(tool("ge_opt", str(path), f"--input-shape={shapes}", *flags))
             row.buffer_seconds = run.seconds
             if run.code:
                 raise _Failed(f"buffers: {run.error}")
-            row.arena, row.bound = _apart(_arena, str(buffers))
-            row.buffer_error = _apart(_buffers_differ, str(path), str(buffers), args.dims)
+            row.arena, row.bound = apart(_arena, str(buffers))
+            row.buffer_error = apart(_buffers_differ, str(path), str(buffers), args.dims)
     except Exception as error:
         row.failure = " ".join(str(error).split()) or type(error).__name__
     finally:
@@ -148,12 +148,6 @@ def _row(path: Path, folder: Path, args: argparse.Namespace) -> Row:
 
 class _Failed(Exception):
     pass
-
-
-def _apart(function: Callable[..., Any], *args: Any) -> Any:
-    """A call in a process of its own: what one model takes is gone before the next one."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(function, *args).result()
 
 
 def _size(path: Path) -> int:
@@ -179,27 +173,13 @@ def _opaque(path: str) -> str:
     return ", ".join(f"{name} {count}" for name, count in found.most_common())
 
 
-def _input_shapes(path: str, dims: Mapping[str, int]) -> str:
-    """The shapes of inputs that have free dims, as --input-shape takes them."""
-    graph = onnx.load(path, load_external_data=False).graph
-    constants = {tensor.name for tensor in graph.initializer}
-    shapes: list[str] = []
-    for info in graph.input:
-        declared = info.type.tensor_type.shape.dim
-        if info.name not in constants and any(not d.HasField("dim_value") for d in declared):
-            sizes = (d.dim_value if d.HasField("dim_value") else dims.get(d.dim_param, OTHER_DIM) for d in declared)
-            shapes.append(f"{info.name}:{','.join(map(str, sizes))}")
-    return ";".join(shapes)
-
-
 def _bound(path: str, dims: Mapping[str, int]) -> Any:
     """The module with sizes for its free dims."""
-    from gecc.driver.shapes import parse_one_shape
     from gecc.frontend import import_model
     from gecc.transforms.shape.bind import bind_shapes
 
     module = import_model(Path(path))
-    bind_shapes(module, parse_one_shape(_input_shapes(path, dims)))
+    bind_shapes(module, input_shapes(Path(path), dims, OTHER_DIM))
     return module
 
 
