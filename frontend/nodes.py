@@ -197,6 +197,8 @@ def _known(op: GeOp, name_of: Callable[[SSAValue], str], opset: int) -> NodeProt
             attrs.append(onnx.helper.make_attribute(name, value))
         elif not op.decls[name].ours:
             attrs.append(proto_of(name, op.decls[name].codec.kind, value, resolve))
+        elif name != "data_format":  # which the exporter writes as transposes
+            raise InputError(f"{form.type} has no attribute {name} in ONNX", node=node_name(op))
     known = attribute_names(form.type, opset) if op.onnx.has_schema else frozenset((*op.decls, *op.onnx.implied))
     attrs.extend(onnx.helper.make_attribute(name, value) for name, value in op.implied().items() if name in known)
     for attr in attrs:

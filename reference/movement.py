@@ -4,7 +4,8 @@ Our own meanings of ops that move elements.
 The onnx package's evaluator walks indices in Python, and is wrong or refuses here (onnx 1.23), against the operators'
 text: Expand of strings (it multiplies by ones), GatherElements with a negative axis or indices that cover the data in
 part, OneHot of strings or with a depth in a vector (and it computes on - off + off for on), Pad with negative pads,
-Resize with negative axes, Slice that walks backwards from before the first element.
+Resize with negative axes and where rounding moves a place off an element, Slice that walks backwards from before the
+first element.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from xdsl.ir import Block
 
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.gather import GatherElementsOp, GatherNDOp, OneHotOp, ScatterElementsOp, ScatterNDOp
+from ..dialects.ge.info import Info
 from ..dialects.ge.padding import PadOp
+from ..dialects.ge.resampling import TAPS, Grid
 from ..dialects.ge.resize import ResizeOp
 from ..dialects.ge.shapes import slice_range
 from ..dialects.ge.slicing import ExpandOp, SliceOp
@@ -120,8 +123,66 @@ def one_hot(op: OneHotOp, operands: Sequence[Any]) -> list[Any]:
 
 
 def resize(op: ResizeOp, operands: Sequence[Any]) -> list[Any] | None:
+    """Axis by axis, by the elements and weights that the places of `op.grids` say; the rest is onnx's."""
+    given = _by_slot(op, operands)
+    x, scales, sizes = given[0], *(None if a is None else _known(a, a) for a in given[2:])
+    grids = op.grids_for(_known(x), scales, sizes)
+    if grids is None:
+        return _resized_by_onnx(op, given)
+    y = x if op.mode == "nearest" else x.astype(np.float64)
+    for axis, grid in grids.items():
+        extent, along = op.to_logical(x.shape)[axis], op.to_logical(range(x.ndim))[axis]
+        if not grid.keeps(extent):
+            y = _along(op, y, along, extent, grid)
+    if y.dtype != x.dtype and x.dtype.kind in "iu":
+        limits = np.iinfo(x.dtype)
+        y = np.clip(np.rint(y), limits.min, limits.max)
+    return [np.ascontiguousarray(y.astype(x.dtype))]
+
+
+def _known(array: Array, data: Array | None = None) -> Info:
+    return Info(element_of(array.dtype).type, array.shape, data)
+
+
+def _along(op: ResizeOp, x: Array, axis: int, extent: int, grid: Grid) -> Array:
+    """Resized along one axis of `extent` elements; in doubles but for the nearest element."""
+    if op.mode == "nearest":
+        return np.take(x, [min(max(grid.nearest(k, op.nearest_mode), 0), extent - 1) for k in range(grid.size)], axis)
+    places = [grid.place(k) for k in range(grid.size)]
+    floors, rests = np.array([f for f, _ in places]), np.array([rest / grid.per for _, rest in places])
+    taps = np.arange(*TAPS[op.mode])
+    weights = _linear(rests) if op.mode == "linear" else _cubic(rests, op.cubic_coeff_a)
+    indices = [floors + tap for tap in taps]
+    if op.exclude_outside:
+        weights = [np.where((k < 0) | (k >= extent), 0, w) for k, w in zip(indices, weights, strict=True)]
+        total = sum(weights)
+        weights = [w / np.where(total == 0, 1, total) for w in weights]
+    shape = [-1 if k == axis else 1 for k in range(x.ndim)]
+    # One after the other: the order of a sum must not depend on how many elements a tile has.
+    return sum(
+        np.take(x, np.clip(k, 0, extent - 1), axis) * w.reshape(shape) for k, w in zip(indices, weights, strict=True)
+    )
+
+
+def _linear(r: Array) -> list[Array]:
+    return [1 - r, r]
+
+
+def _cubic(r: Array, a: float) -> list[Array]:
+    """Weights of the four elements around a place that lies r behind the second."""
+
+    def near(t: Array) -> Array:
+        return ((a + 2) * t - (a + 3)) * t * t + 1
+
+    def far(t: Array) -> Array:
+        return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+
+    return [far(r + 1), near(r), near(1 - r), far(2 - r)]
+
+
+def _resized_by_onnx(op: ResizeOp, given: list[Any]) -> list[Any] | None:
     """As the same op on channels-first data, with axes counted from the front and no roi of no elements."""
-    axes, given = op.axes or (), _by_slot(op, operands)
+    axes = op.axes or ()
     # "It only takes effect when coordinate_transformation_mode is tf_crop_and_resize", yet onnx 1.18 reads it.
     if given[1] is not None and np.size(given[1]) == 0:
         given[1] = None

@@ -278,6 +278,11 @@ def our_text(default: str) -> str:
     return cast(Any, AttributeDecl(TEXT, default, ours=True))
 
 
+def our_ints() -> tuple[int, ...]:
+    """Integers that ONNX does not have; none by default."""
+    return cast(Any, AttributeDecl(INTS, (), ours=True))
+
+
 def opt_tensor() -> tuple[Attribute, Attribute] | None:
     """An ONNX attribute that holds a tensor, as the value and the type of a `ge.constant`."""
     return cast(Any, AttributeDecl(TENSOR, None))

@@ -69,7 +69,16 @@ class Tiles(metaclass=Kind):
 
     @abc.abstractmethod
     def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        """An op that computes that tile from its operands' tiles."""
+        """
+        An op that computes that tile from its operands' tiles. What it reads besides is in no block yet: constants of
+        the tile, or an op before it (`made_for`).
+        """
+
+
+def made_for(op: Operation) -> list[Operation]:
+    """An op that `Tiles.on_tile` gave, behind what was made with it, in the order in which they run."""
+    before = [v.owner for v in op.operands if isinstance(v.owner, Operation) and v.owner.parent is None]
+    return [*dict.fromkeys(each for owner in before for each in made_for(owner)), op]
 
 
 class Work(metaclass=Kind):

@@ -8,7 +8,7 @@ Resizing by interpolation.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,11 +17,12 @@ from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import Operation, SSAValue
 
 from .core import ge_op, info_of
-from .declare import Older, OnnxName, integer, operand, opt_ints, opt_operand, our_text, real, result, text
+from .declare import Older, OnnxName, integer, operand, opt_ints, opt_operand, our_ints, our_text, real, result, text
 from .dims import Dim, floordiv, unknown_size
 from .errors import fail
 from .info import Info, axes_of, same_dim
 from .interfaces import Box, Tiles, on_operands, whole
+from .resampling import Grid, grid_of
 from .shapes import first_cut
 from .types import is_float, shape_of
 from .window import Layout
@@ -58,14 +59,18 @@ class ResizeOp(Layout, Tiles):
 
     C1  mode, coordinate_transformation_mode, nearest_mode, keep_aspect_ratio_policy and data_format are one of MODES
     C2  axes differ and are axes of x
-    C3  either scales or sizes is there: an empty vector is none
+    C3  either scales, sizes or grid is there: an empty vector is none
     C4  scales is a vector of f32, sizes of i64, with a positive number for each of the axes
     C5  roi is a vector of floats, two for each of the axes, and is there for tf_crop_and_resize
+    C6  grid is four numbers for each of the axes: n, a, b, d, with b not negative and d positive. Then there are no
+        scales, no sizes, no roi and no antialias: along the axis the result has n elements, and index i lies at
+        (a + i b) / d
 
         %y = ge.resize %x, none, %scales mode "linear"
                : tensor<?x3x8x8xf32>, tensor<4xf32> -> tensor<?x3x16x16xf32>
 
-    Tiles along axes that are not resized.
+    `grid` says a tile of a resize; it has no form in ONNX. With antialias and tf_crop_and_resize tiles are along axes
+    that are not resized.
     Source: ONNX Resize-19; before 11, and as Upsample from 7 on, where it makes nothing smaller.
     """
 
@@ -94,6 +99,7 @@ class ResizeOp(Layout, Tiles):
     mode = text("nearest")
     nearest_mode = text("round_prefer_floor")
     data_format = our_text("NCHW")
+    grid = our_ints()
     y = result()
 
     @classmethod
@@ -131,6 +137,12 @@ class ResizeOp(Layout, Tiles):
             fail(self, f"x must have a batch, channels and spatial axes for NHWC, got {x.type} (C1)")
         axes = axes_of(self, range(x.rank) if self.axes is None else self.axes, x.rank, "C2")
         scales, sizes = (None if i is None or i.dims == (0,) else i for i in (scales, sizes))
+        dims = list(self.to_logical(x.dims))
+        if self.grid:
+            self._check_grid(len(axes), roi, scales, sizes)
+            for axis, size in zip(axes, self.grid[::4], strict=True):
+                dims[axis] = size
+            return x.like(self.to_physical(dims))
         if (scales is None) == (sizes is None):
             fail(self, "either scales or sizes must be there, and not both (C3)")
         for what, info, element in (("scales", scales, f32), ("sizes", sizes, i64)):
@@ -145,7 +157,6 @@ class ResizeOp(Layout, Tiles):
             fail(self, f"roi must be a vector of floats, got {roi.type} (C5)")
         if crops and (roi is None or not same_dim(roi.dims[0], 2 * len(axes))):
             fail(self, f"roi must have {2 * len(axes)} elements, got {None if roi is None else roi.type} (C5)")
-        dims = list(self.to_logical(x.dims))
         own = [dims[a] for a in axes]
         new = self._sized(own, sizes) if scales is None else self._scaled(own, scales, roi if crops else None)
         for axis, d in zip(axes, new, strict=True):
@@ -171,35 +182,99 @@ class ResizeOp(Layout, Tiles):
             return [unknown_size() for _ in own]
         if self.keep_aspect_ratio_policy == "stretch":
             return wanted
+        ratio = self._one_ratio(own, wanted)
+        if ratio is None:
+            return [unknown_size() for _ in own]
+        return [math.floor(d * ratio + Fraction(1, 2)) if isinstance(d, int) else d for d in own]
+
+    def _one_ratio(self, own: Sequence[Dim], wanted: Sequence[Dim]) -> Fraction | None:
+        """The scale for all axes that keeps the aspect ratio."""
         ratios = [
             Fraction(n, d) for n, d in zip(wanted, own, strict=True) if isinstance(n, int) and isinstance(d, int) and d
         ]
         if len(ratios) < len(own):
-            return [unknown_size() for _ in own]
-        ratio = min(ratios) if self.keep_aspect_ratio_policy == "not_larger" else max(ratios)
-        return [math.floor(d * ratio + Fraction(1, 2)) if isinstance(d, int) else d for d in own]
+            return None
+        return min(ratios) if self.keep_aspect_ratio_policy == "not_larger" else max(ratios)
+
+    def _check_grid(self, count: int, *others: Info | None) -> None:
+        said = list(self.grid)
+        if len(said) != 4 * count or min(said[::4]) < 0 or min(said[2::4]) < 0 or min(said[3::4]) < 1:
+            fail(self, f"grid must be a size, a start, a step and a divisor for each of {count} axes, got {said} (C6)")
+        if self.antialias or any(info is not None for info in others):
+            fail(self, "with a grid there are no scales, no sizes, no roi and no antialias (C6)")
+
+    def grids(self) -> dict[int, Grid] | None:
+        """`grids_for` what the operands are known to be."""
+        x, _, scales, sizes = (None if v is None else info_of(v) for v in self.by_slot())
+        assert x is not None
+        return self.grids_for(x, scales, sizes)
+
+    def grids_for(self, x: Info, scales: Info | None, sizes: Info | None) -> dict[int, Grid] | None:
+        """
+        Where the elements of the result lie along each of the axes, counted from the front in ONNX's order; None where
+        it is not known, and where that alone is not what they are made of (antialias, tf_crop_and_resize).
+        """
+        if self.antialias or self.coordinate_transformation_mode == "tf_crop_and_resize":
+            return None
+        axes = [a % x.rank for a in (range(x.rank) if self.axes is None else self.axes)]
+        if self.grid:
+            said = zip(*(self.grid[k::4] for k in range(4)), strict=True)
+            return {axis: Grid(*numbers) for axis, numbers in zip(axes, said, strict=True)}
+        found: dict[int, Grid] = {}
+        own, new = (self.to_logical(dims) for dims in (x.dims, self.infer(x, None, scales, sizes).dims))
+        wanted = None if sizes is None else sizes.elements
+        one = None if wanted is None else self._one_ratio([own[a] for a in axes], wanted)
+        for k, axis in enumerate(axes):
+            extent, size = own[axis], new[axis]
+            if not isinstance(extent, int) or not isinstance(size, int) or min(extent, size) < 1:
+                return None
+            if scales is not None and scales.data is not None and scales.data.size:
+                ratio = Fraction(float(scales.data[k]))
+            else:
+                ratio = Fraction(size, extent) if one is None or self.keep_aspect_ratio_policy == "stretch" else one
+            found[axis] = grid_of(extent, size, ratio, self.coordinate_transformation_mode)
+        return found
 
     def loops(self) -> tuple[str, ...]:
         rank = len(shape_of(self.y.type))
-        axes = range(rank) if self.axes is None else [a % rank for a in self.axes]
         words = ["parallel"] * rank
-        scales = None if self.scales is None else info_of(self.scales).data
-        # Along an axis of scale 1 every place is an index, and of a kernel's coefficients there all but one are exactly
-        # 0 (of the cubic one, for the usual factors). Sizes and roi would be those of the whole.
-        exact = self.mode != "cubic" or self.cubic_coeff_a in (-0.75, -0.5)
-        fixed = exact and self.coordinate_transformation_mode != "tf_crop_and_resize"
-        for k, axis in enumerate(axes):
-            if not fixed or scales is None or not scales.size or scales[k] != 1:
-                words[axis] = "whole"
+        if self.grids() is None:
+            scales = None if self.scales is None else info_of(self.scales).data
+            # Along an axis of scale 1 every place is an index. Sizes and roi would be those of the whole.
+            fixed = self.coordinate_transformation_mode != "tf_crop_and_resize"
+            for k, axis in enumerate(range(rank) if self.axes is None else self.axes):
+                if not fixed or scales is None or not scales.size or scales[k] != 1:
+                    words[axis] = "whole"
         return self.to_physical(words)
 
     def operand_tiles(self, tile: Box) -> list[Box]:
-        cut = zip(tile, whole(self.x), self.loops(), strict=True)
-        return first_cut(self, tuple(t if loop == "parallel" else b for t, b, loop in cut))
+        grids = self.grids()
+        if grids is None:
+            cut = zip(tile, whole(self.x), self.loops(), strict=True)
+            return first_cut(self, tuple(t if loop == "parallel" else b for t, b, loop in cut))
+        return first_cut(self, self._read(tile, grids))
+
+    def _read(self, tile: Box, grids: Mapping[int, Grid]) -> Box:
+        """The box of x that a tile reads."""
+        box, extents = list(self.to_logical(tile)), self.to_logical(shape_of(self.x.type))
+        for axis, along in grids.items():
+            if not along.keeps(extents[axis]):
+                begin, count = box[axis]
+                box[axis] = along.reads(begin, count, extents[axis], self.mode, self.nearest_mode)
+        return self.to_physical(box)
 
     def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
+        grids = self.grids()
+        if grids is None:
+            return on_operands(self, operands)
+        said: list[int] = []
+        read = self.to_logical(self._read(tile, grids))
+        for axis, along in grids.items():
+            (begin, count), (offset, _) = self.to_logical(tile)[axis], read[axis]
+            own = along.tile(begin, count, offset)
+            said += [own.size, own.start, own.step, own.per]
+        unsaid = {"coordinate_transformation_mode": None, "keep_aspect_ratio_policy": None}
+        return self.rebuilt([operands[0]], grid=said, **unsaid)
 
 
 def _scale(size: Dim, factor: np.float32) -> Dim:

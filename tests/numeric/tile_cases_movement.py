@@ -208,19 +208,26 @@ def one_hot(rng: Rng) -> Any:
 
 
 def resize(rng: Rng) -> Any:
-    n, c, h, w = sizes(rng, 4, 1, 4)
+    n, c = sizes(rng, 2, 1, 3)
+    h, w = sizes(rng, 2, 1, 7)
     attributes: dict[str, Any] = {
         "mode": one_of(rng, "nearest", "linear", "cubic"),
         "coordinate_transformation_mode": one_of(
             rng, "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"
         ),
         "nearest_mode": one_of(rng, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+        "exclude_outside": one_of(rng, 0, 1),
+        "antialias": int(rng.integers(8) == 0),
     }
+    if attributes["antialias"]:
+        attributes["mode"] = "linear"
     if rng.integers(2):
-        scales, wanted = np.float32([1, 1, one_of(rng, 0.5, 1, 2, 1.5) if h > 1 else 2, 2]), None
+        factors = [one_of(rng, 2, 2, 3, 4, 1, 1.5, 0.6, 0.5) if size > 1 else 2 for size in (h, w)]
+        scales, wanted = np.float32([1, 1, *factors]), None
     else:
-        scales, wanted = None, ints(*sizes(rng, 2, 1, 8))
+        scales, wanted = None, ints(*sizes(rng, 2, 1, 12))
         attributes["axes"] = one_of(rng, [2, 3], [-1, 2])
+        attributes["keep_aspect_ratio_policy"] = one_of(rng, "stretch", "stretch", "not_larger", "not_smaller")
     shape = (n, c, h, w)
     if rng.integers(2):
         attributes["data_format"], shape = "NHWC", (n, h, w, c)

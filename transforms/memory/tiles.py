@@ -33,7 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.ge.bodies import FusionOp, YieldOp, contents_type, yielded
 from ...dialects.ge.constants import ConstantOp
-from ...dialects.ge.interfaces import Box, Tiles, View, box_shape, is_contiguous, whole
+from ...dialects.ge.interfaces import Box, Tiles, View, box_shape, is_contiguous, made_for, whole
 from ...dialects.ge.memory import LaunchOp
 from ...dialects.ge.types import shape_of, tensor_type
 from ..tiling import Tile, alike, boxes_in_body, members_of, tiles_of
@@ -130,6 +130,9 @@ def tile_body(op: Operation, tile: Tile) -> Region:
     for value, box, result in zip(op.results, boxes, results, strict=True):
         if tuple(shape_of(result.type)) != box_shape(box):
             raise VerifyException(f"a tile of {value.type} came out as {result.type}")
+    for constant in [o for o in block.ops if isinstance(o, ConstantOp) and not o.output.uses]:
+        constant.detach()  # of the whole: the tile has its own, or says it as an attribute
+        constant.erase()
     block.add_op(YieldOp(*results))
     return Region(block)
 
@@ -140,7 +143,7 @@ def _emit(op: Operation, boxes: Sequence[Box], operands: Sequence[SSAValue], blo
         assert isinstance(op, Tiles)
         new = op.on_tile(boxes[0], operands)
         new.attributes.update({k: a for k, a in op.attributes.items() if k not in new.attributes})
-        block.add_op(new)
+        block.add_ops(made_for(new))
         return new.results
     wanted = boxes_in_body(op, boxes)
     if wanted is None:

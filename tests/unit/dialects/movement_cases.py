@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, TensorType, f32, i1, i32, i64
+from xdsl.dialects.builtin import Builtin, TensorType, f32, f64, i1, i32, i64
 from xdsl.dialects.test import Test, TestOp
 from xdsl.ir import Attribute, SSAValue
 
@@ -15,7 +15,7 @@ from gecc.dialects.ge.constants import ConstantOp
 from gecc.dialects.ge.data import value_of
 from gecc.dialects.ge.dims import Dim, Expr, symbol
 from gecc.dialects.ge.info import Info
-from gecc.dialects.ge.interfaces import Box
+from gecc.dialects.ge.interfaces import Box, made_for
 from gecc.dialects.ge.text import module_text, parse_module
 from gecc.dialects.ge.types import element_of, shape_of, tensor_type
 from gecc.dialects.ort import Ort
@@ -63,7 +63,7 @@ def value(what: Any) -> SSAValue:
 
 def _type(text: str) -> Attribute:
     *dims, element = text.split("x")
-    elements = {"f32": f32, "i64": i64, "i32": i32, "i1": i1}
+    elements = {"f32": f32, "f64": f64, "i64": i64, "i32": i32, "i1": i1}
     return tensor_type(elements[element], tuple(-1 if d == "?" else int(d) for d in dims))
 
 
@@ -132,15 +132,18 @@ def check_tiles(op: Any, *arrays: Any, tile: int = 2) -> None:
     loops = op.loops()
     for box in grid(whole[0].shape, loops, tile):
         parts = [cut(a, b) for a, b in zip(given, op.operand_tiles(box), strict=True)]
-        made = op.on_tile(
-            box,
-            [
-                value(part) if isinstance(v.owner, ConstantOp) else TestOp(result_types=[typed(v, part)]).results[0]
-                for v, part in zip(op.operands, parts, strict=True)
-            ],
-        )
-        made.verify()
-        for got, want, result in zip(evaluate(made, parts), whole, made.results, strict=True):
+        operands = [
+            value(part) if isinstance(v.owner, ConstantOp) else TestOp(result_types=[typed(v, part)]).results[0]
+            for v, part in zip(op.operands, parts, strict=True)
+        ]
+        made = op.on_tile(box, operands)
+        known = dict(zip(operands, parts, strict=True))
+        for each in made_for(made):
+            if each.results[0] not in known:
+                each.verify()
+                known.update(zip(each.results, evaluate(each, [known[v] for v in each.operands]), strict=True))
+        for want, result in zip(whole, made.results, strict=True):
+            got = known[result]
             own = tuple(b if loop == "parallel" else (0, d) for b, d, loop in zip(box, want.shape, loops, strict=False))
             np.testing.assert_array_equal(got, cut(want, own))
             assert shape_of(result.type) == tuple(size for _, size in own)

@@ -1,5 +1,7 @@
 """Resizing by interpolation (resize.py)."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import f32
@@ -111,22 +113,67 @@ ONCE_TWICE = np.float32([1, 1, 2, 1.5])
 )
 def test_tiles_put_together_are_the_whole(attrs: dict[str, str]) -> None:
     op = built(ResizeOp, "3x3x4x6xf32", None, ONCE_TWICE, **attrs)
-    assert op.loops() == ("parallel", "parallel", "whole", "whole")
+    assert op.loops() == ("parallel",) * 4
     check_tiles(op)
+
+
+@pytest.mark.parametrize("scale", [3, 1 / 3, 0.7, 1.1, 25 / 9])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_places_of_a_tile_are_those_of_the_whole_where_a_scale_is_no_power_of_two(scale: float, mode: str) -> None:
+    op = built(ResizeOp, "1x1x40xf64", None, np.float32([1, 1, scale]), mode=mode)
+    check_tiles(op, np.random.default_rng(0).standard_normal((1, 1, 40)), np.float32([1, 1, scale]), tile=3)
 
 
 def test_axes_that_are_not_named_are_cut() -> None:
     op = built(ResizeOp, "3x3x4xf32", None, None, ints(6), axes=[-1])
-    assert op.loops() == ("parallel", "parallel", "whole")
+    assert op.loops() == ("parallel",) * 3
     check_tiles(op)
 
 
-def test_sizes_of_the_whole_are_not_a_tile_s() -> None:
-    op = built(ResizeOp, "3x3x4xf32", None, None, ints(3, 3, 8))
-    assert op.loops() == ("whole", "whole", "whole")
+def test_of_a_smoothed_or_cropped_resize_only_other_axes_are_cut() -> None:
+    smoothed = built(ResizeOp, "3x3x4xf32", None, np.float32([1, 1, 0.5]), mode="linear", antialias=1)
+    assert smoothed.loops() == ("parallel", "parallel", "whole")
+    check_tiles(smoothed)
+    assert op_of(CROPPED).loops() == ("whole", "whole")
+
+
+def rows_and_op(op: ResizeOp, begin: int, count: int) -> tuple[tuple[int, int], Any]:
+    tile = (*((0, d) for d in (1, 1)), (begin, count), (0, 8))
+    box = op.operand_tiles(tile)[0]
+    shape = "x".join(str(size) for _, size in box)
+    operands = built(ResizeOp, f"{shape}xf32", None, np.float32([1, 1, 2, 2])).operands
+    return box[2], op.on_tile(tile, operands)
+
+
+@pytest.mark.parametrize(
+    ("attrs", "rows", "start"),
+    [
+        # Row 8 of 32 lies at 8 / 2, or at (8 + 1 / 2) / 2 - 1 / 2 = 3 3/4: behind row 3, from which the tile counts.
+        ({"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}, (4, 4), (0, 1, 2)),
+        ({"mode": "linear"}, (3, 6), (3, 2, 4)),
+        ({"mode": "cubic"}, (2, 8), (7, 2, 4)),
+    ],
+)
+def test_inside_a_tile_twice_as_large_is_always_the_same_op(
+    attrs: dict[str, str], rows: tuple[int, int], start: tuple[int, int, int]
+) -> None:
+    op = built(ResizeOp, "1x1x16x4xf32", None, np.float32([1, 1, 2, 2]), **attrs)
+    (one, first), (two, second) = rows_and_op(op, 8, 8), rows_and_op(op, 16, 8)
+    assert (one, two) == (rows, (rows[0] + 4, rows[1]))
+    assert first.grid[8:12] == (8, *start)
+    assert first.properties == second.properties
+
+
+def test_a_grid_says_the_size() -> None:
+    grid = [1, 0, 1, 1, 3, 1, 2, 4]
+    assert list(built(ResizeOp, "1x2xf32", grid=grid).y.type.get_shape()) == [1, 3]
+    with pytest.raises(VerifyException, match=r"grid must be .* for each of 2 axes.*\(C6\)"):
+        built(ResizeOp, "1x2xf32", grid=grid[:7])
+    with pytest.raises(VerifyException, match=r"no scales.*\(C6\)"):
+        built(ResizeOp, "1x2xf32", None, np.float32([1, 1]), grid=grid)
 
 
 def test_channels_last_is_cut_along_its_own_axes() -> None:
     op = built(ResizeOp, "3x4x6x2xf32", None, np.float32([1, 1, 2, 2]), data_format="NHWC")
-    assert op.loops() == ("parallel", "whole", "whole", "parallel")
     check_tiles(op)
+    assert op.operand_tiles(((0, 3), (2, 2), (0, 12), (1, 1)))[0] == ((0, 3), (1, 1), (0, 6), (1, 1))

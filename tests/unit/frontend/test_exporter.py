@@ -289,6 +289,16 @@ def test_channels_last_is_written_between_transposes():
     np.testing.assert_array_equal(ran(proto, {"x": x})[0], windows.max((-1, -2)))
 
 
+def test_an_attribute_that_onnx_does_not_have_is_refused():
+    body = """
+    func.func @main(%x: tensor<4xf32> {onnx.name = "x"}) -> (tensor<8xf32> {onnx.name = "y"}) {
+      %y = ge.resize %x grid [8, 0, 1, 2] : tensor<4xf32> -> tensor<8xf32> onnx "R"
+      func.return %y : tensor<8xf32>
+    }"""
+    with pytest.raises(InputError, match="Resize has no attribute grid in ONNX"):
+        written(body)
+
+
 def test_buffers_have_no_form_in_onnx():
     module = import_model(model("main (float[4] x) => (float[4] y) { y = Relu(x) }"))
     from gecc.transforms.memory.ge_bufferize import GeBufferize
