@@ -71,6 +71,8 @@ def memref(op: Operation, operands: Sequence[Array]) -> Sequence[Any]:
             operands[1][tuple(operands[2:])] = operands[0]
             return []
         case "memref.copy":
+            if np.shares_memory(*operands):
+                raise InputError("memref.copy to bytes that it reads")
             operands[1][...] = operands[0]
             return []
         case "memref.reinterpret_cast":

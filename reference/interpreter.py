@@ -25,7 +25,7 @@ from ..dialects.ge.control import IfOp, LoopOp, ScanOp
 from ..dialects.ge.data import array_of
 from ..dialects.ge.errors import InputError, text_of
 from ..dialects.ge.gears import fitting_gear, gears, input_dims
-from ..dialects.ge.memory import LaunchOp, SlotOp
+from ..dialects.ge.memory import LaunchOp, RetypedOp, SlotOp
 from ..dialects.ge.types import element_of, is_element, nbytes, shape_of
 from .arena import Arena
 from .buffers import arith, memref, poisoned, slot
@@ -151,14 +151,11 @@ class _Interpreter:
                 return scan(op, operands, lambda args: self.body(op.body, args, env))
             case SlotOp():
                 return [slot(op, operands[0])]
+            case RetypedOp():
+                return [operands[0].view(element_of(cast(Any, op.result.type).element_type).dtype)]
             case LaunchOp():
                 count = len(op.ins)
-                # What a body sees is the contents at the start: a result may lie over an operand.
-                results = self.body(op.body, [np.array(x) for x in operands[:count]])
-                for buffer, value in zip(operands[count:], results, strict=True):
-                    if buffer.shape != np.shape(value):
-                        raise InputError(f"a launch gives {np.shape(value)} for a buffer of {buffer.shape}")
-                    buffer[...] = value
+                self.arena.launch(op, operands[:count], operands[count:], lambda args: self.body(op.body, args))
                 return []
             case ForOp():
                 return self.loop(op, operands, env)

@@ -17,8 +17,8 @@ from .dims import Dim, Expr, unknown
 from .elementwise import KNOWN, Pointwise, by_element, clipped, in_range, is_positive
 from .errors import fail
 from .info import Info
-from .interfaces import Box, Tiles, on_operands, whole
-from .types import element_of, shape_of
+from .interfaces import Box, Overwrites, SameBytes, Tiles, on_operands, whole
+from .types import element_of, is_as_wide, shape_of
 
 ROUND_MODES = ("up", "down", "nearest")
 
@@ -100,7 +100,7 @@ def _number(x: Dim) -> Dim:
 
 
 @ge_op
-class CastLikeOp(PureOp, Tiles):
+class CastLikeOp(PureOp, Tiles, Overwrites):
     """
     The elements of input in the type of target_type's, whose own elements mean nothing; the rest as for ge.cast.
 
@@ -131,12 +131,15 @@ class CastLikeOp(PureOp, Tiles):
     def operand_tiles(self, tile: Box) -> list[Box]:
         return [tile, whole(self.target_type)]
 
+    def overwrites(self) -> tuple[int, ...]:
+        return (0,) if is_as_wide(self.input.type, self.output.type) else ()
+
     def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
         return on_operands(self, operands)
 
 
 @ge_op
-class BitCastOp(PureOp, Tiles):
+class BitCastOp(PureOp, Tiles, SameBytes):
     """
     The bits of the input as elements of another type of the same width.
 

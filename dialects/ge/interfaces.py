@@ -3,9 +3,9 @@ What a pass may ask of an op. A pass puts these questions and never lists ops th
 plugin that answers is fused, planned and run like ours.
 
     shape of the work   Elementwise, Reduction, Contraction, Movement; flops_of, bytes_of
-    buffers             overwrites (which operand may the result lie over), View (the result is an operand's bytes),
-                        Parts (results are boxes of an operand), Joins (operands are boxes of the result, with what is
-                        known around them)
+    buffers             overwrites (which operand may the result lie over), SameBytes (the result is an operand's
+                        bytes), View (and its elements), Parts (results are boxes of an operand), Joins (operands are
+                        boxes of the result, with what is known around them)
     tiles               Tiles: loops, operand_tiles, on_tile
     effects             is_pure, from the op's traits
     meaning             Composed: the op in terms of other ops
@@ -26,7 +26,7 @@ from xdsl.traits import is_side_effect_free
 
 from .core import GeOp
 from .kinds import Kind
-from .types import is_element, is_shaped, is_static, nbytes, shape_of
+from .types import is_as_wide, is_element, is_shaped, is_static, nbytes, shape_of
 
 if TYPE_CHECKING:
     from .composed import Maker
@@ -89,12 +89,16 @@ class Work(metaclass=Kind):
         """Floating-point (or integer) operations of the whole op on static shapes; a multiply-add is two."""
 
 
-class View:
-    """An op whose result is an operand's elements in the same order under another shape: no byte moves."""
+class SameBytes:
+    """An op whose result is an operand's bytes as they lie, whatever shape and type they have: no byte moves."""
 
     def view_of(self) -> int:
         """Which operand."""
         return 0
+
+
+class View(SameBytes):
+    """An op whose result is an operand's elements in the same order under another shape."""
 
 
 class Parts(metaclass=Kind):
@@ -127,7 +131,7 @@ class Overwrites(metaclass=Kind):
 
     @abc.abstractmethod
     def overwrites(self) -> tuple[int, ...]:
-        """Positions in `op.operands`, best first. The operand must be of the result's type."""
+        """Positions in `op.operands`, best first. The operand must be as the result is: `types.is_as_wide`."""
 
 
 class Elementwise(Tiles, Work, Overwrites):
@@ -164,7 +168,7 @@ class Elementwise(Tiles, Work, Overwrites):
 
     def overwrites(self) -> tuple[int, ...]:
         assert isinstance(self, Operation)
-        return tuple(k for k, v in enumerate(self.operands) if v.type == self.results[0].type)
+        return tuple(k for k, v in enumerate(self.operands) if is_as_wide(v.type, self.results[0].type))
 
 
 class Composed(abc.ABC):

@@ -3,6 +3,7 @@ What bufferization makes: bodies that run on buffers, and buffers in one arena.
 
     ge.launch ins(%x : memref<..>) outs(%y : memref<..>) {...}       a fusion, or one op, on buffers
     %b = ge.slot %arena[2048] life [1, 3) : memref<..> -> memref<..>  a buffer in the arena
+    %c = ge.retyped %b : memref<4xf32> to memref<4xi32>               the same bytes as elements of another type
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from .core import NODE, OUTPUTS, parse_names, print_names
 from .errors import fail
 from .interfaces import has_bytes
 from .kinds import Kind
-from .types import nbytes
+from .types import element_of, is_as_wide, nbytes
 
 
 class _LaunchEffects(MemoryEffect):
@@ -186,6 +187,37 @@ class SlotOp(IRDLOperation, metaclass=Kind):
             op.attributes |= attributes.data
         parse_names(parser, op.attributes)
         return op
+
+
+@irdl_op_definition
+class RetypedOp(IRDLOperation, metaclass=Kind):
+    """
+    A buffer's own bytes as elements of another type. What memref.view does for bytes in a row, for a buffer of any
+    layout: a part of a larger one, say.
+
+    C1  shape and layout stay
+    C2  the types have one width, of whole bytes
+
+        %b = ge.retyped %a : memref<2x4xf32> to memref<2x4xi32>
+    """
+
+    name = "ge.retyped"
+    source = operand_def(MemRefType)
+    result = result_def(MemRefType)
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
+
+    def __init__(self, source: SSAValue, element: Attribute) -> None:
+        type_ = cast("MemRefType[Attribute]", source.type)
+        new = MemRefType(element, type_.get_shape(), type_.layout, type_.memory_space)
+        Operation.__init__(self, operands=[source], result_types=[new])
+
+    def verify_(self) -> None:
+        old, new = (cast("MemRefType[Attribute]", v.type) for v in (self.source, self.result))
+        if (old.shape, old.layout, old.memory_space) != (new.shape, new.layout, new.memory_space):
+            fail(self, f"only the elements' type may change, got {old} to {new} (C1)")
+        if not is_as_wide(old, new) or element_of(old.element_type).bits % 8:
+            fail(self, f"elements must have one width of whole bytes, got {old} to {new} (C2)")
 
 
 def arena_alignment(arena: SSAValue) -> int:

@@ -173,5 +173,15 @@ def nbytes(type_: Attribute) -> int:
     return byte_size(type_.element_type, math.prod(type_.get_shape()))
 
 
+def is_as_wide(one: Attribute, two: Attribute) -> bool:
+    """Whether two tensors or buffers have one shape, and elements of one width: each fits where the other lies."""
+    if one == two:
+        return True
+    if not is_shaped(one) or not is_shaped(two) or one.get_shape() != two.get_shape():
+        return False
+    widths = [_BY_TYPE[e].bits if e in _BY_TYPE else 0 for e in (one.element_type, two.element_type)]
+    return widths[0] == widths[1] > 0
+
+
 def is_static(type_: Attribute) -> bool:
     return is_shaped(type_) and all(d >= 0 for d in type_.get_shape())

@@ -1,7 +1,7 @@
 """
 Random functions for memory: values of a few shapes, so that operands fit often and die everywhere. Fan-out, chains in
-place, views, parts, joins and joins of joins, fusions, branches and loops that capture what is around them, several
-outputs, some of them twice.
+place, casts, views, parts, joins and joins of joins, fusions, branches and loops that capture what is around them,
+several outputs, some of them twice.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, f32, i1, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, f16, f32, i1, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -27,16 +27,22 @@ LIMIT = 4096
 
 @dataclass
 class Graph:
-    """Grows a block; `values` are what the next op may read, `condition` what a branch may ask."""
+    """
+    Grows a block; `values` are what the next op may read, `cast` those of other types than f32, `condition` what a
+    branch may ask.
+    """
 
     module: ModuleOp = field(default_factory=lambda: ModuleOp([]))
     block: Block = field(default_factory=Block)
     values: list[SSAValue] = field(default_factory=list)
     condition: SSAValue | None = None
+    cast: list[SSAValue] = field(default_factory=list)
 
     def add(self, op: Operation) -> None:
         self.block.add_op(op)
-        self.values.extend(r for r in op.results if nbytes(r.type) < LIMIT)
+        for result in op.results:
+            if nbytes(result.type) < LIMIT:
+                (self.values if result.type.element_type == f32 else self.cast).append(result)
 
     def constant(self, array: np.ndarray) -> SSAValue:
         op = constant(array, self.module)
@@ -50,7 +56,7 @@ class Graph:
         A body that reads its arguments and what is around it, and yields values of the types of `results`; of a loop,
         first that it goes on (`going`: its type).
         """
-        inner = Graph(self.module, Block(arg_types=arguments), list(self.values), self.condition)
+        inner = Graph(self.module, Block(arg_types=arguments), list(self.values), self.condition, list(self.cast))
         inner.values += [v for v in inner.block.args if v.type.element_type == f32]
         for _ in range(draw(st.integers(0, 3))):
             grow(inner, draw, STEPS)
@@ -90,6 +96,10 @@ STEPS = [
     "split",
     "slice",
     "fusion",
+    "cast",
+    "cast",
+    "cast",
+    "cast",
 ]
 CONTROL = ["branch", "loop", "scan"]
 
@@ -122,8 +132,12 @@ def grow(graph: Graph, draw: Draw, steps: Sequence[str]) -> None:
                 onnx_op(draw(st.sampled_from(UNARY)), v)
                 for v in draw(st.lists(st.sampled_from(same), min_size=2, max_size=3))
             ]
+            if draw(st.booleans()):
+                whole = onnx_op("Cast", fresh[0].results[0], to=i32)
+                fresh = [*fresh[1:], fresh[0], whole, onnx_op("Cast", whole.results[0], to=f32)]
             for op in fresh:
                 graph.add(op)
+            fresh = [op for op in fresh if op.results[0].type == a.type]
             axis = draw(st.integers(0, len(shape) - 1))
             graph.add(onnx_op("Concat", *(op.results[0] for op in fresh), axis=axis))
         case "pad":
@@ -144,6 +158,8 @@ def grow(graph: Graph, draw: Draw, steps: Sequence[str]) -> None:
             graph.add(onnx_op("Slice", a, *bounds))
         case "fusion":
             graph.add(fused(a, draw(st.sampled_from(same)), draw(st.sampled_from(UNARY)), draw(st.booleans())))
+        case "cast":
+            graph.add(cast(graph, a, draw))
         case "branch":
             condition = draw(st.sampled_from([graph.condition, graph.constant(np.array(True))]))
             then, otherwise = (graph.body([], draw, [a.type, a.type]) for _ in range(2))
@@ -155,6 +171,25 @@ def grow(graph: Graph, draw: Draw, steps: Sequence[str]) -> None:
             graph.add(scan(graph, a, draw(st.sampled_from(same)), draw))
         case _:
             pass
+
+
+def cast(graph: Graph, a: SSAValue, draw: Draw) -> Operation:
+    """To another type, as wide or not, or on in that type, or back: by value or by bits."""
+    if not graph.cast or draw(st.booleans()):
+        return onnx_op("Cast", a, to=draw(st.sampled_from([i32, i32, f16, i64])))
+    value = draw(st.sampled_from(graph.cast[-4:]))
+    shape, same = shape_of(value.type), [v for v in graph.cast if v.type == value.type]
+    match draw(st.sampled_from(["neg", "add", "concat", "cast", "cast", "bits"])):
+        case "neg":
+            return onnx_op("Neg", value)
+        case "add":
+            return onnx_op("Add", value, draw(st.sampled_from(same)))
+        case "concat" if shape:
+            return onnx_op("Concat", value, draw(st.sampled_from(same)), axis=draw(st.integers(0, len(shape) - 1)))
+        case "bits" if value.type.element_type == i32:
+            return onnx_op("BitCast", value, to=f32)
+        case _:
+            return onnx_op("Cast", value, to=f32)
 
 
 def loop(graph: Graph, trips: SSAValue, initial: Sequence[SSAValue], draw: Draw) -> Operation:
@@ -195,7 +230,7 @@ def modules(draw: Draw, control: bool = False, most: int = 14) -> ModuleOp:
     inputs = len(graph.block.args)
     for _ in range(draw(st.integers(1, most))):
         grow(graph, draw, STEPS + 2 * CONTROL if control else STEPS)
-    returned = draw(st.lists(st.sampled_from(graph.values), min_size=1, max_size=4))
+    returned = draw(st.lists(st.sampled_from([*graph.values, *graph.cast]), min_size=1, max_size=4))
     graph.block.add_op(ReturnOp(*returned))
     function = FuncOp(
         "main",

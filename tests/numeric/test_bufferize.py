@@ -306,6 +306,40 @@ func.func @main(%x: tensor<2x4xf32> {onnx.name = "x"}, %z: tensor<2x0xf32> {onnx
   %9 = ge.pad %8, %s mode "edge" : tensor<2x4xf32>, tensor<4xi64> -> tensor<4x6xf32>
   func.return %3, %5, %7, %9 : tensor<5x8xf32>, tensor<2x8xf32>, tensor<3x3xf32>, tensor<4x6xf32>
 }""",
+    "cast_and_seen_by_bits": """
+func.func @main(%x: tensor<2x4xf32> {onnx.name = "x"}) -> (tensor<4x4xi32> {onnx.name = "a"},
+    tensor<8xi32> {onnx.name = "b"}, tensor<4xf32> {onnx.name = "c"}, tensor<2x4xi1> {onnx.name = "d"},
+    tensor<3xi32> {onnx.name = "e"}, tensor<2x4xbf16> {onnx.name = "f"}) {
+  %s = ge.constant dense<[8]> : tensor<1xi64>
+  %0 = ge.constant dense<[0]> : tensor<1xi64>
+  %1 = ge.constant dense<[1]> : tensor<1xi64>
+  %w = ge.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %h = ge.constant dense<100.0> : tensor<f32>
+  %2 = ge.mul %x, %h : tensor<2x4xf32>, tensor<f32> -> tensor<2x4xf32>
+  %3 = ge.cast %2 to i32 : tensor<2x4xf32> -> tensor<2x4xi32>
+  %4 = ge.cast %3 to f32 : tensor<2x4xi32> -> tensor<2x4xf32>
+  %5 = ge.bit_cast %4 to i32 : tensor<2x4xf32> -> tensor<2x4xi32>
+  %6 = ge.neg %5 : tensor<2x4xi32> -> tensor<2x4xi32>
+  %7 = ge.cast %x to i32 : tensor<2x4xf32> -> tensor<2x4xi32>
+  %8 = ge.concat %6, %7 axis 0 : tensor<2x4xi32>, tensor<2x4xi32> -> tensor<4x4xi32>
+  %9 = ge.abs %8 : tensor<4x4xi32> -> tensor<4x4xi32>
+  %10 = ge.exp %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  %11 = ge.bit_cast %10 to i32 : tensor<2x4xf32> -> tensor<2x4xi32>
+  %12 = ge.reshape %11, %s : tensor<2x4xi32>, tensor<1xi64> -> tensor<8xi32>
+  %13 = ge.slice %11, %0, %1 : tensor<2x4xi32>, tensor<1xi64>, tensor<1xi64> -> tensor<1x4xi32>
+  %14 = ge.bit_cast %13 to f32 : tensor<1x4xi32> -> tensor<1x4xf32>
+  %15 = ge.reduce_sum %14, %0 keepdims 0 : tensor<1x4xf32>, tensor<1xi64> -> tensor<4xf32>
+  %16 = ge.cast %x to i8 : tensor<2x4xf32> -> tensor<2x4xi8>
+  %17 = ge.cast %16 to i1 : tensor<2x4xi8> -> tensor<2x4xi1>
+  %18 = ge.not %17 : tensor<2x4xi1> -> tensor<2x4xi1>
+  %19 = ge.not %18 : tensor<2x4xi1> -> tensor<2x4xi1>
+  %20 = ge.bit_cast %w to i32 : tensor<3xf32> -> tensor<3xi32>
+  %21 = ge.cast %x to f16 : tensor<2x4xf32> -> tensor<2x4xf16>
+  %22 = ge.cast %21 to bf16 : tensor<2x4xf16> -> tensor<2x4xbf16>
+  %23 = ge.mul %22, %22 : tensor<2x4xbf16>, tensor<2x4xbf16> -> tensor<2x4xbf16>
+  func.return %9, %12, %15, %19, %20, %23 : tensor<4x4xi32>, tensor<8xi32>, tensor<4xf32>, tensor<2x4xi1>,
+      tensor<3xi32>, tensor<2x4xbf16>
+}""",
     "default_and_unused": """
 func.func @main(%x: tensor<2xf32> {onnx.name = "x"},
     %d: tensor<2xf32> {onnx.name = "d", ge.default = [dense<[1.0, 2.0]> : tensor<2xf32>, tensor<2xf32>]},

@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.ge.bodies import HostOp, yielded
 from ...dialects.ge.constants import MappedOp
 from ...dialects.ge.interfaces import Box, whole
-from ...dialects.ge.memory import LaunchOp, SlotOp
+from ...dialects.ge.memory import LaunchOp, RetypedOp, SlotOp
 from ...dialects.ge.types import element_of, nbytes, shape_of
 from ...planning import Access, CacheKind, Replayed, judge, kernel_steps
 from ..memory.arena import VIEWS, Roots, arena_of, is_step, touched
@@ -185,8 +185,8 @@ class _Replay:
 
     def _view(self, op: Operation, numbers: dict[SSAValue, int]) -> Place | None:
         source = self.places.get(op.operands[0])
-        if source is None:
-            return None
+        if source is None or op.name == RetypedOp.name:
+            return source
         if op.name != "memref.subview":
             return self._over(op.results[0].type, source.buffer, source.begin)
         static: dict[str, Sequence[int]] = {

@@ -31,14 +31,17 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.constants import MappedOp
 from ...dialects.ge.gears import gears
-from ...dialects.ge.memory import LaunchOp, SlotOp, arena_alignment
+from ...dialects.ge.memory import LaunchOp, RetypedOp, SlotOp, arena_alignment
 from ...dialects.ge.types import nbytes
 from ...planning import Algorithm, Buffer, Sharing, align_up, plan_arena
 from ..report import count, missed
 from ..rewriting import is_isolated
 
 VIEWS = frozenset(
-    f"memref.{name}" for name in ("cast", "collapse_shape", "expand_shape", "reinterpret_cast", "subview")
+    (
+        RetypedOp.name,
+        *(f"memref.{name}" for name in ("cast", "collapse_shape", "expand_shape", "reinterpret_cast", "subview")),
+    )
 )
 """Ops whose result is their first operand's memory."""
 

@@ -12,13 +12,14 @@ still read, nor where a body captures it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ge.bodies import FusionOp, YieldOp, yielded
 from ...dialects.ge.control import Iteration
 from ...dialects.ge.interfaces import Overwrites
+from ...dialects.ge.types import is_as_wide
 from .steps import COMPUTES, Step, Steps, captured
 
 
@@ -84,7 +85,7 @@ def computed_over_arguments(
 
 def _candidates(step: Step, steps: Steps, free: set[SSAValue]) -> Iterator[tuple[SSAValue, SSAValue]]:
     """
-    Pairs of a result and an operand of its type that it may lie over, best first.
+    Pairs of a result and an operand, of its shape and as wide, that it may lie over, best first.
 
     free   the operands' bases that nobody needs any more; asked again for each pair
     """
@@ -101,10 +102,20 @@ def _candidates(step: Step, steps: Steps, free: set[SSAValue]) -> Iterator[tuple
         yield from _candidates_of_fusion(op, steps, lambda k: bases[k] in free and times[bases[k]] == 1)
     elif isinstance(op, Overwrites) and len(op.results) == 1 and not op.regions:
         places = dict.fromkeys(op.overwrites())
-        elsewhere = {base for k, base in enumerate(bases) if k not in places}
+        values = [steps.resolve(v) for v in op.operands]
         for k in places:
-            if bases[k] in free and bases[k] not in elsewhere and op.operands[k].type == op.results[0].type:
-                yield op.results[0], steps.resolve(op.operands[k])
+            fits = bases[k] in free and is_as_wide(values[k].type, op.results[0].type)
+            if fits and _read_at_the_index(values, bases, places, steps, bases[k]):
+                yield op.results[0], values[k]
+
+
+def _read_at_the_index(
+    values: Sequence[SSAValue], bases: Sequence[SSAValue], places: Container[int], steps: Steps, base: SSAValue
+) -> bool:
+    """Whether all operands in the memory of `base` may be written over, and are the same bytes at each index."""
+    there = [k for k, other in enumerate(bases) if other is base]
+    same = len({values[k] for k in there}) == 1 or not any(steps.is_part(values[k]) for k in there)
+    return same and all(k in places for k in there)
 
 
 def _candidates_of_fusion(
@@ -116,7 +127,9 @@ def _candidates_of_fusion(
     tile by tile.
     """
     values = list(yielded(op.body))
-    if not any(is_free(k) and op.operands[k].type == r.type for r in op.outs for k in range(len(op.operands))):
+    if not any(
+        is_free(k) and is_as_wide(op.operands[k].type, r.type) for r in op.outs for k in range(len(op.operands))
+    ):
         return
     order = {inner: n for n, inner in enumerate(op.body.block.ops)}
     for k, argument in enumerate(op.body.block.args):
@@ -128,7 +141,7 @@ def _candidates_of_fusion(
             if not is_free(k) or value not in reached or not isinstance(maker, Operation):
                 continue
             # A result that is yielded twice has one maker and two buffers: only one of them is written first.
-            if argument.type != result.type or values.count(value) > 1:
+            if not is_as_wide(argument.type, result.type) or values.count(value) > 1:
                 continue
             if all(order[use.operation] <= order[maker] for use in argument.uses):
                 yield result, steps.resolve(op.operands[k])

@@ -32,7 +32,7 @@ from .bodies import body_of, body_of_constant, body_of_ops
 from .plan import Shared, planned
 from .rules import Rules
 from .steps import Step
-from .views import reshaped, subview, transposed
+from .views import reshaped, retyped, subview, transposed
 
 
 class Lowering:
@@ -132,22 +132,23 @@ class Lowering:
                 self.new, self.buffer(source), self.steps.orders[result], result.name_hint
             )
         else:
-            self.buffers[result] = self.reshaped(self.buffer(source), result)
+            self.buffers[result] = self.seen_as(result, self.buffer(source))
         count("views")
         count("bytes of views", nbytes(result.type))
 
-    def reshaped(self, buffer: SSAValue, like: SSAValue) -> SSAValue:
-        """`buffer` under the shape of the value `like`."""
-        return reshaped(self.new, buffer, shape_of(like.type), like.name_hint)
+    def seen_as(self, value: SSAValue, buffer: SSAValue) -> SSAValue:
+        """`buffer` under the shape and the type of a value."""
+        buffer = retyped(self.new, buffer, memref_of(value).element_type, value.name_hint)
+        return reshaped(self.new, buffer, shape_of(value.type), value.name_hint)
 
     def place(self, result: SSAValue) -> SSAValue:
         """A buffer for what a step computes: where it is wanted, an operand's, or a slot."""
         if result in self.homes:
-            return self.reshaped(self.homes[result][1], result)
+            return self.seen_as(result, self.homes[result][1])
         if result in self.over:
             count("in place")
             count("bytes in place", nbytes(result.type))
-            return self.buffers[self.over[result]]
+            return self.seen_as(result, self.buffers[self.over[result]])
         if result in self.joined.into:
             return self.part_of_join(result)
         return self.slot_like(result)
@@ -162,7 +163,7 @@ class Lowering:
             self.buffers[whole] = self.place(whole)
         for part in reversed(nested):
             whole, box = self.joined.into[part]
-            self.buffers[part] = subview(self.new, self.buffers[whole], box, part.name_hint)
+            self.buffers[part] = self.seen_as(part, subview(self.new, self.buffers[whole], box, part.name_hint))
         return self.buffers[value]
 
     # ------------------------------------------------------------------ steps

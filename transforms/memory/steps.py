@@ -4,7 +4,8 @@ A function on tensors as steps in order, each with what it reads: what bufferiza
     launch   computes static tensors from static tensors: runs on buffers
     tiled    an L2 group that runs tile by tile
     control  a conditional or loop whose bodies run on buffers too, in steps of their own
-    view     gives a tensor's own bytes another shape, or a weight's axes another order: no step when the program runs
+    view     a tensor's own bytes under another shape or type, or a weight's axes in another order: no step when the
+             program runs
     part     gives boxes of a tensor, as they lie there: no step either
     host     reads or gives what is no buffer (sequences, strings, sizes that depend on data), and all that follows
 
@@ -24,7 +25,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.ge.bodies import FusionOp, YieldOp, yielded
 from ...dialects.ge.constants import ConstantOp
-from ...dialects.ge.interfaces import Box, Movement, Parts, View, has_bytes, is_contiguous, is_pure
+from ...dialects.ge.interfaces import Box, Movement, Parts, SameBytes, has_bytes, is_contiguous, is_pure
 from ...dialects.ge.types import element_of, nbytes, shape_of
 from ..rewriting import is_isolated
 
@@ -193,7 +194,7 @@ class Steps:
 
 def is_buffer(value: SSAValue) -> bool:
     """Whether a computed value can be a memref: a static tensor whose elements are whole bytes."""
-    return has_bytes(value) and element_of(cast(Any, value.type).element_type).bits % 8 == 0
+    return has_bytes(value) and _bits(value) % 8 == 0
 
 
 def is_constant(value: SSAValue) -> bool:
@@ -217,14 +218,16 @@ def _viewed(op: Operation) -> SSAValue | None:
     """The operand that a view is of, where its bytes can stand for the result's."""
     if isinstance(op, Movement) and op.keeps_order():
         source = op.operands[0]
-    elif isinstance(op, View):
+    elif isinstance(op, SameBytes):
         source = op.operands[op.view_of()]
     else:
         return None
-    result = op.results[0]
-    if not has_bytes(source) or cast(Any, source.type).element_type != cast(Any, result.type).element_type:
-        return None
-    return source if nbytes(source.type) == nbytes(result.type) else None
+    fits = has_bytes(source) and nbytes(source.type) == nbytes(op.results[0].type)
+    return source if fits and _bits(source) == _bits(op.results[0]) else None
+
+
+def _bits(value: SSAValue) -> int:
+    return element_of(cast(Any, value.type).element_type).bits
 
 
 def _late_constants(steps: Sequence[Step]) -> list[Step]:

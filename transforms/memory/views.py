@@ -1,4 +1,4 @@
-"""Views of buffers: a box of one, its bytes under another shape, its axes in another order."""
+"""Views of buffers: a box of one, its bytes under another shape or type, its axes in another order."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from xdsl.dialects.memref import CollapseShapeOp, ExpandShapeOp, ReinterpretCast
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...dialects.ge.interfaces import Box
+from ...dialects.ge.memory import RetypedOp
 from ...dialects.ge.types import shape_of
 
 
@@ -54,6 +55,23 @@ def reshaped(block: Block, buffer: SSAValue, shape: Sequence[int], hint: str | N
     op.result.name_hint = hint
     block.add_op(op)
     return op.result
+
+
+def retyped(block: Block, buffer: SSAValue, element: Attribute, hint: str | None) -> SSAValue:
+    """Adds the bytes of a buffer as elements of another type; the buffer itself where it has that."""
+    if isinstance(buffer.owner, RetypedOp):
+        source = buffer.owner.source
+        buffer = source if _element_of(source) == element else buffer
+    if _element_of(buffer) == element:
+        return buffer
+    op = RetypedOp(buffer, element)
+    op.result.name_hint = hint
+    block.add_op(op)
+    return op.result
+
+
+def _element_of(buffer: SSAValue) -> Attribute:
+    return cast("MemRefType[Attribute]", buffer.type).element_type
 
 
 def _reshaped_in_a_loop(block: Block, buffer: SSAValue, shape: Sequence[int], hint: str | None) -> SSAValue:

@@ -1,4 +1,4 @@
-"""ge.launch and ge.slot: constraints, text, and that nothing drops or merges what writes."""
+"""ge.launch, ge.slot and ge.retyped: constraints, text, and that nothing drops or merges what writes."""
 
 import pytest
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -44,6 +44,33 @@ def test_an_arena_is_bytes():
 def test_an_arena_that_says_no_alignment_has_none():
     text = slot("[3] life [0, 2) : memref<4096xi8> -> memref<4xi8>", "%arena: memref<4096xi8>")
     assert "%b = ge.slot %arena[3] life [0, 2) : memref<4096xi8> -> memref<4xi8>" in round_trip(text)
+
+
+def retyped(types: str) -> str:
+    source = types.split(" to ")[0]
+    return f"func.func @main(%a: {source}) {{\n  %b = ge.retyped %a : {types}\n  func.return\n}}"
+
+
+@pytest.mark.parametrize(
+    ("types", "words"),
+    [
+        ("memref<4xf32> to memref<2x2xi32>", "only the elements' type may change, got .* (C1)"),
+        ("memref<4xf32, strided<[2]>> to memref<4xi32>", "(C1)"),
+        ("memref<4xf32> to memref<4xf16>", "elements must have one width of whole bytes, got .* (C2)"),
+        ("memref<4xi4> to memref<4xui4>", "(C2)"),
+        ("memref<4x!ge.string> to memref<4xf32>", "(C2)"),
+    ],
+)
+def test_the_bytes_of_a_buffer_as_another_type(types: str, words: str):
+    with pytest.raises(VerifyException, match=words.replace("(", r"\(").replace(")", r"\)")):
+        parsed(retyped(types)).verify()
+
+
+@pytest.mark.parametrize(
+    "types", ["memref<4xi8> to memref<4xi1>", "memref<4xf16, strided<[2]>> to memref<4xbf16, strided<[2]>>"]
+)
+def test_another_type_as_text(types: str):
+    assert f"%b = ge.retyped %a : {types}" in round_trip(retyped(types))
 
 
 LAUNCH = """

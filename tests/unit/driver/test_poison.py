@@ -1,9 +1,14 @@
-"""An arena that forgets shows a plan that is wrong: who reads what is not there, reads NaN."""
+"""
+An arena that forgets shows a plan that is wrong: who reads what is not there, reads NaN; who still reads what a launch
+writes over is refused.
+"""
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from gecc.dialects.ge.errors import InputError
+from gecc.dialects.ge.softmax import SoftmaxOp
 from gecc.dialects.ge.text import parse_module
 from gecc.driver.poison import PoisonedArena
 from gecc.driver.registry import default_registry
@@ -66,6 +71,77 @@ def test_slots_of_another_function_keep_nothing():
     arena = PoisonedArena(module)
     function.detach()
     assert np.isnan(run(module, X, arena=arena)["y"]).all()
+
+
+IN_PLACE = """
+func.func @main(%x: memref<4x4xf32> {{onnx.name = "x"}}, %y: memref<4x4xf32> {{ge.result, onnx.name = "y"}},
+    %arena: memref<64xi8> {{ge.arena}}) {{
+  %a = ge.slot %arena[0] life [0, 3) : memref<64xi8> -> memref<4x4xf32>
+  "memref.copy"(%x, %a) : (memref<4x4xf32>, memref<4x4xf32>) -> ()
+  {step}
+  "memref.copy"(%a, %y) : (memref<4x4xf32>, memref<4x4xf32>) -> ()
+  func.return
+}}"""
+LAUNCH = """ge.launch ins(%a : memref<4x4xf32>) outs(%a : memref<4x4xf32>) {{
+  ^bb0(%0: tensor<4x4xf32>):
+    %1 = ge.{op} : tensor<4x4xf32> -> tensor<4x4xf32>
+    ge.yield %1 : tensor<4x4xf32>
+  }}"""
+PARTS = """
+  %p = memref.subview %a[0, 0] [3, 4] [1, 1] : memref<4x4xf32> to memref<3x4xf32, strided<[4, 1]>>
+  %q = memref.subview %a[1, 0] [3, 4] [1, 1] : memref<4x4xf32> to memref<3x4xf32, strided<[4, 1], offset: 4>>
+"""
+FROM_PART_TO_PART = """ge.launch ins(%p : memref<3x4xf32, strided<[4, 1]>>)
+    outs(%q : memref<3x4xf32, strided<[4, 1], offset: 4>>) {
+  ^bb0(%0: tensor<3x4xf32>):
+    %1 = ge.neg %0 : tensor<3x4xf32> -> tensor<3x4xf32>
+    ge.yield %1 : tensor<3x4xf32>
+  }"""
+COPY = '"memref.copy"(%p, %q) : (memref<3x4xf32, strided<[4, 1]>>, memref<3x4xf32, strided<[4, 1], offset: 4>>) -> ()'
+SQUARE = {"x": np.arange(16, dtype=np.float32).reshape(4, 4)}
+
+
+def in_place(step: str) -> ModuleOp:
+    return parse_module(default_registry(lambda text: None).context(), IN_PLACE.format(step=step), "test")
+
+
+@pytest.mark.parametrize("op", ["neg %0", "softmax %0 axis 1", "softmax %0 axis 0"])
+def test_what_reads_no_other_index_or_row_may_be_written_over(op: str):
+    module = in_place(LAUNCH.format(op=op))
+    assert run(module, SQUARE, arena=PoisonedArena(module))["y"].tobytes() == run(module, SQUARE)["y"].tobytes()
+
+
+def test_what_reads_another_index_may_not():
+    module = in_place(LAUNCH.format(op="transpose %0 perm [1, 0]"))
+    with pytest.raises(InputError, match=r"result 0 of ge\.transpose is written over an operand that it still reads"):
+        run(module, SQUARE, arena=PoisonedArena(module))
+    assert (run(module, SQUARE)["y"] == SQUARE["x"].T).all(), "whose operand is copied first, nobody would see it"
+
+
+def test_a_claim_that_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch):
+    # Each element of a softmax needs the whole row, so index by index is too much said.
+    monkeypatch.setattr(SoftmaxOp, "BY_INDEX", True)
+    module = in_place(LAUNCH.format(op="softmax %0 axis 1"))
+    with pytest.raises(InputError, match=r"result 0 of ge\.softmax is written over"):
+        run(module, SQUARE, arena=PoisonedArena(module))
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (FROM_PART_TO_PART, "a launch writes a result over an operand, but not index over index"),
+        (COPY, "memref.copy to bytes that it reads"),
+        (
+            LAUNCH.format(op="neg %0")
+            .replace("outs(%a : memref<4x4xf32>)", "outs(%a, %a : memref<4x4xf32>, memref<4x4xf32>)")
+            .replace("ge.yield %1 : tensor<4x4xf32>", "ge.yield %1, %1 : tensor<4x4xf32>, tensor<4x4xf32>"),
+            "a launch writes two results to the same bytes",
+        ),
+    ],
+)
+def test_bytes_that_overlap_are_refused_in_any_arena(step: str, words: str):
+    with pytest.raises(InputError, match=words):
+        run(in_place(PARTS + step), SQUARE)
 
 
 def test_a_plain_arena_keeps_what_the_last_run_left():

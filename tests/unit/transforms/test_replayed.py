@@ -1,0 +1,41 @@
+"""What a function on buffers touches: views are the bytes of the buffer behind them."""
+
+from gecc.dialects.ge.text import parse_module
+from gecc.driver.registry import default_registry
+from gecc.transforms.l2.replayed import Trace, trace_of_function
+from gecc.transforms.memory.ge_bufferize import GeBufferize
+from gecc.transforms.rewriting import functions
+
+CONTEXT = default_registry(lambda text: None).context()
+
+JOINED = """
+func.func @main(%x: tensor<2x4xf32>, %z: tensor<2x4xf32>) -> tensor<2x8xf32> {{
+  %a = ge.exp %x : tensor<2x4xf32> -> tensor<2x4xf32>
+  {step}
+  %d = ge.exp %z : tensor<2x4xf32> -> tensor<2x4xf32>
+  %e = ge.concat %c, %d axis 1 : tensor<2x4xf32>, tensor<2x4xf32> -> tensor<2x8xf32>
+  %y = ge.softmax %e axis 0 : tensor<2x8xf32> -> tensor<2x8xf32>
+  func.return %y : tensor<2x8xf32>
+}}"""
+NEGATED = """
+  %b = ge.neg %a : tensor<2x4xf32> -> tensor<2x4xf32>
+  %c = ge.neg %b : tensor<2x4xf32> -> tensor<2x4xf32>"""
+CAST = """
+  %b = ge.cast %a to i32 : tensor<2x4xf32> -> tensor<2x4xi32>
+  %c = ge.cast %b to f32 : tensor<2x4xi32> -> tensor<2x4xf32>"""
+
+
+def traced(step: str) -> tuple[Trace, set[str]]:
+    module = parse_module(CONTEXT, JOINED.format(step=step), "test")
+    GeBufferize().apply(CONTEXT, module)
+    (function,) = functions(module)
+    return trace_of_function(function, 1 << 20, 64), {op.name for op in module.walk()}
+
+
+def test_a_cast_in_place_touches_what_any_op_in_place_does():
+    # In the left half of each row of %e, which is of another type half way.
+    cast, ops = traced(CAST)
+    assert {"ge.retyped", "memref.subview"} <= ops
+    assert cast.accesses == traced(NEGATED)[0].accesses
+    written = [(a.offset, a.bytes) for a in cast.accesses if a.write and a.buffer == cast.arena]
+    assert written[:2] == [(0, 16), (32, 16)]
