@@ -111,22 +111,59 @@ class ConvTransposeOp(Windowed, Tiles, Contraction):
             found.append((before, dim))
         return found
 
+    def _depthwise(self) -> bool:
+        """Whether each output channel is a group of its own: then any of them can be computed without the rest."""
+        return self.group > 1 and shape_of(self.w.type)[1] == 1
+
     def loops(self) -> tuple[str, ...]:
-        # Several windows meet in one element of the result, so spatial axes are not cut.
-        spatial = len(shape_of(self.x.type)) - 2
-        channels = "parallel" if self.group == 1 else "whole"
-        return self.to_physical(["parallel", channels, *["whole"] * spatial]) + ("reduction",) * (1 + spatial)
+        sizes, counts = (self.to_logical(shape_of(v.type))[2:] for v in (self.x, self.y))
+        known = min(self.kernel()) > 0
+        spatial = ["parallel" if known and min(n, m) > 0 else "whole" for n, m in zip(sizes, counts, strict=True)]
+        channels = "parallel" if self.group == 1 or self._depthwise() else "whole"
+        return self.to_physical(["parallel", channels, *spatial]) + ("reduction",) * (1 + len(spatial))
 
     def operand_tiles(self, tile: Box) -> list[Box]:
         n, outs, *_ = self.to_logical(tile)
-        _, *data = self.to_logical(whole(self.x))
+        rows = [(first, count) for first, count, _, _ in self._spread_onto(tile)]
         channels, inner, *kernel = whole(self.w)
-        boxes = [self.to_physical([n, *data]), (channels, outs if self.group == 1 else inner, *kernel)]
+        if self._depthwise():
+            each = channels[1] // self.group
+            channels = (outs[0] * each, outs[1] * each)
+        elif self.group == 1:
+            inner = outs
+        boxes = [self.to_physical([n, channels, *rows]), (channels, inner, *kernel)]
         return boxes if self.b is None else [*boxes, (outs,)]
 
     def on_tile(self, tile: Box, operands: Sequence[Any]) -> Operation:
-        del tile
-        return on_operands(self, operands)
+        along = self._spread_onto(tile)
+        group = self.to_logical(tile)[1][1] if self._depthwise() else self.group
+        changed: dict[str, Any] = {"auto_pad": "NOTSET", "output_shape": None, "group": group}
+        return on_operands(
+            self,
+            operands,
+            pads=[before for _, _, before, _ in along] + [max(after, 0) for *_, after in along],
+            output_padding=[max(-after, 0) for *_, after in along],
+            **changed,
+        )
+
+    def _spread_onto(self, tile: Box) -> list[tuple[int, int, int, int]]:
+        """
+        What of the data is spread onto a tile of the result, along each spatial axis: (offset, elements, how many of
+        what they are spread over are cut off before the tile, and after it; less than none where nothing reaches).
+        """
+        sizes = self.to_logical(shape_of(self.x.type))[2:]
+        windows = zip(self.cuts(sizes, self.kernel()), *self.steps(len(sizes)), self.kernel(), strict=True)
+        found: list[tuple[int, int, int, int]] = []
+        for (begin, count), size, ((cut, dim), s, d, k) in zip(self.to_logical(tile)[2:], sizes, windows, strict=True):
+            reach, at = (k - 1) * d, begin + cut
+            first, last = 0, size - 1
+            if count != dim:
+                # Where windows leave gaps an element before the tile is read too: pads are not negative.
+                first = min(max(min(-((reach - at) // s), at // s), 0), size - 1)
+                last = min(max((at + count - 1) // s, first), size - 1)
+            before = at - first * s
+            found.append((first, last + 1 - first, before, (last - first) * s + reach + 1 - before - count))
+        return found
 
     def flops(self) -> int:
         return 2 * math.prod(shape_of(self.x.type)) * math.prod(shape_of(self.w.type)[1:])

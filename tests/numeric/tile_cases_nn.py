@@ -123,14 +123,27 @@ def qlinear_conv(rng: Rng) -> Any:
 
 
 def conv_transpose(rng: Rng) -> Any:
-    spatial = one_of(rng, 1, 2)
-    strides, kernel = sizes(rng, spatial, 1, 3), sizes(rng, spatial, 1, 3)
-    attributes: dict[str, Any] = {"strides": strides, "group": one_of(rng, 1, 1, 2)}
-    if not rng.integers(3):
-        attributes["output_padding"] = [s - 1 for s in strides]
-    x = small(rng, 3, 4, *sizes(rng, spatial, 2, 5))
-    w = small(rng, 4, 3, *kernel)
-    return ConvTransposeOp, [x, w, one_of(rng, None, small(rng, 3 * attributes["group"]))], attributes
+    spatial = one_of(rng, 1, 2, 2)
+    strides, kernel = sizes(rng, spatial, 1, 3), sizes(rng, spatial, 1, 4)
+    group, inner, outs = one_of(rng, (1, 4, 3), (1, 2, 1), (2, 4, 3), (3, 2, 1))
+    attributes: dict[str, Any] = {"strides": strides, "group": group, "dilations": sizes(rng, spatial, 1, 2)}
+    size = sizes(rng, spatial, 2, 6)
+    match one_of(rng, "pads", "pads", "more", "shape", "SAME_UPPER", "SAME_LOWER", "VALID", "none"):
+        case "pads":
+            extents = [(k - 1) * d + 1 for k, d in zip(kernel, attributes["dilations"], strict=True)]
+            attributes["pads"] = [int(rng.integers(0, e + 1)) for e in extents * 2]
+            size = [n + 2 * e for n, e in zip(size, extents, strict=True)]
+        case "more":
+            attributes["output_padding"] = sizes(rng, spatial, 0, 3)
+        case "shape":
+            attributes["output_shape"] = sizes(rng, spatial, 1, 12)
+        case "none":
+            pass
+        case mode:
+            attributes["auto_pad"] = mode
+    x = nhwc(rng, small(rng, 2, group * inner, *size), attributes)
+    w = small(rng, group * inner, outs, *kernel)
+    return ConvTransposeOp, [x, w, one_of(rng, None, small(rng, outs * group))], attributes
 
 
 def pool(cls: type) -> Any:

@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 from gecc.dialects.ge.convolution import ConvOp
 from gecc.dialects.ge.dims import evaluate, symbol
 from gecc.dialects.ge.transposed_convolution import ConvTransposeOp
+from gecc.dialects.ge.types import shape_of
 from gecc.dialects.ge.window import Window
 from gecc.reference import evaluate as reference
 
@@ -178,6 +179,25 @@ def test_layouts_agree() -> None:
 def test_tiles() -> None:
     check_tiles(op_of(conv("strides [2, 2] pads [1, 2, 0, 1]", y="tensor<2x6x4x5xf32>")), tile=2)
     check_tiles(built(ConvTransposeOp, "2x3x4xf32", "3x4x2xf32", strides=[2]))
+
+
+def test_rows_that_are_spread_onto_a_tile() -> None:
+    # Row p is spread over rows 2 p - 1 to 2 p + 2 of the result, so rows 4 to 7 of it take what rows 1 to 4 give.
+    op = built(ConvTransposeOp, "1x2x8x4xf32", "2x3x4x4xf32", strides=[2, 2], pads=[1, 1, 1, 1])
+    inside = ((0, 1), (0, 3), (4, 4), (0, 8))
+    assert op.operand_tiles(inside)[0] == ((0, 1), (0, 2), (1, 4), (0, 4))
+    cut = built(ConvTransposeOp, "1x2x4x4xf32", "2x3x4x4xf32")
+    made = op.on_tile(inside, cut.operands)
+    assert (made.pads, made.output_padding, shape_of(made.y.type)) == ((3, 1, 3, 1), (0, 0), (1, 3, 4, 8))
+    at_end = op.operand_tiles(((0, 1), (0, 3), (12, 4), (0, 8)))[0]
+    assert at_end[2] == (5, 3)
+
+
+def test_rows_that_nothing_is_spread_onto() -> None:
+    # A window of one with stride 3 reaches every third row; of rows 1 and 2 the tile reads row 0, and cuts it off.
+    op = built(ConvTransposeOp, "1x1x3xf32", "1x1x1xf32", strides=[3], output_padding=[2])
+    check_tiles(op, tile=2)
+    assert op.operand_tiles(((0, 1), (0, 1), (1, 2)))[0][2] == (0, 1)
 
 
 def naive_transposed(x: Any, w: Any, stride: int, dilation: int) -> Any:
