@@ -14,16 +14,17 @@ A value with several readers gets the union of their boxes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
+from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.ge.bodies import FusionOp, YieldOp, yielded
 from ..dialects.ge.constants import ConstantOp
-from ..dialects.ge.interfaces import Box, Tiles, View, whole
+from ..dialects.ge.interfaces import Box, Tiles, View, box_shape, is_contiguous, whole
 from ..dialects.ge.memory import LaunchOp
 from ..dialects.ge.types import shape_of
 
@@ -79,23 +80,55 @@ def boxes_in_body(fusion: FusionOp | LaunchOp, boxes: Sequence[Box]) -> dict[SSA
 
 def box_behind(view: Operation, box: Box) -> Box | None:
     """
-    The box of a view's operand that a box of its result is; None where it is no box, or cut along several axes. An axis
-    may be taken apart or put together with the next: rows of the one are then several rows of the other.
+    The box of a view's operand that a box of its result is; None where it is no box. Axes may be taken apart or put
+    together: rows of the one are then several rows of the other, or some rows of one of its samples.
     """
     assert isinstance(view, View)
     source, result = (shape_of(v.type) for v in (view.operands[view.view_of()], view.results[0]))
-    cut = [k for k, part in enumerate(box) if part != (0, result[k])]
-    if not cut:
-        return whole(view.operands[view.view_of()])
-    if len(cut) > 1:
+    found: list[tuple[int, int]] = []
+    for theirs, ours in _same_bytes(source, result):
+        part = _box_of_run(_run_of_box(box[ours], result[ours]), source[theirs])
+        if part is None:
+            return None
+        found += part
+    return tuple(found)
+
+
+def _same_bytes(one: Sequence[int], two: Sequence[int]) -> Iterator[tuple[slice, slice]]:
+    """Cuts two shapes of as many elements into the shortest stretches of axes that have as many as each other."""
+    i = j = 0
+    while i < len(one) or j < len(two):
+        begin = i, j
+        left = right = 1
+        while left != right or (i, j) == begin:
+            if j == len(two) or (i < len(one) and left <= right):
+                left, i = left * one[i], i + 1
+            else:
+                right, j = right * two[j], j + 1
+        yield slice(begin[0], i), slice(begin[1], j)
+
+
+def _run_of_box(box: Box, shape: Sequence[int]) -> tuple[int, int] | None:
+    """(begin, count) of a box's elements, counted through `shape`; None where they are not one run."""
+    if not is_contiguous(box, shape):
         return None
-    axis = cut[0]
-    begin, count = (n * prod(result[axis + 1 :]) for n in box[axis])
-    for k, size in enumerate(source):
-        row = prod(source[k + 1 :])
-        same = size * row == result[axis] * prod(result[axis + 1 :])
-        if same and begin % row == 0 and count % row == 0 and 0 < count // row < size:
-            return tuple((begin // row, count // row) if j == k else (0, d) for j, d in enumerate(source))
+    begin = sum(offset * prod(shape[k + 1 :]) for k, (offset, _) in enumerate(box))
+    return begin, prod(box_shape(box))
+
+
+def _box_of_run(run: tuple[int, int] | None, shape: Sequence[int]) -> list[tuple[int, int]] | None:
+    """The box of `shape` whose elements are a run; None where there is none."""
+    if run is None:
+        return None
+    begin, count = run
+    if count == prod(shape):
+        return [(0, d) for d in shape]
+    for k, size in enumerate(shape):
+        row = prod(shape[k + 1 :])
+        first = begin // row % size
+        if begin % row == 0 and count % row == 0 and 0 < count // row <= size - first:
+            around = [(begin // prod(shape[j + 1 :]) % d, 1) for j, d in enumerate(shape[:k])]
+            return [*around, (first, count // row), *((0, d) for d in shape[k + 1 :])]
     return None
 
 
@@ -126,36 +159,82 @@ def members_of(group: FusionOp) -> list[Operation]:
     return [op for op in group.body.block.ops if not isinstance(op, ConstantOp | YieldOp)]
 
 
-def tiles_of(group: FusionOp, axes: Sequence[int], sizes: Sequence[int], lines: bool) -> list[Tile] | None:
+@dataclass
+class Round:
     """
-    The tiles of a group whose results are cut along an axis each, into so many rows; one axis, and one number, stand
-    for all results.
+    The tiles of the inner loop for one step of the outer one, as samples are walked; all tiles where there is no outer.
 
-    lines     whether inner values keep what the tile before computed; else that is computed again
+    first, count   the steps [first, first + count) that it stands for: each box moves by one distance from each to the
+                   next
+    after, last    the tiles in the second of these steps and in the last; none where it is one
+    """
+
+    tiles: list[Tile]
+    first: int = 0
+    count: int = 1
+    after: list[Tile] = field(default_factory=list[Tile])
+    last: list[Tile] = field(default_factory=list[Tile])
+
+
+Cut: TypeAlias = "tuple[int, int]"
+"""An axis, and at most how much of it at a time."""
+
+
+def rounds_of(group: FusionOp, cuts: Sequence[Sequence[Cut]], lines: bool) -> list[Round] | None:
+    """
+    The tiles of a group whose results are cut along an axis each, or along two, the second inside of the first.
+
+    cuts      of each result, or of all: outermost first
+    lines     whether inner values keep what the tile before computed, inside of a round; else that is computed again
     returns   None where the group cannot be cut so
-    cost      tiles x members
+    cost      members x (steps of the outer loop + tiles of a few of them)
     """
     results = yielded(group.body)
-    many = len(results) if len(axes) == len(sizes) == 1 else 1
-    cuts = dict(zip(results, zip([*axes] * many, [*sizes] * many, strict=True), strict=False))
-    if len(axes) * many != len(results):
+    each = list(cuts) * (len(results) if len(cuts) == 1 else 1)
+    if len(each) != len(results):
         return None
-    counts: set[int] = set()
-    for value, (axis, size) in cuts.items():
-        shape = shape_of(value.type)
-        if axis >= len(shape) or not 0 < size < shape[axis]:
-            return None
-        counts.add(-(-shape[axis] // size))
-    if len(counts) != 1:
+    outer = {v: cut[0] for v, cut in zip(results, each, strict=True)} if len(each[0]) > 1 else {}
+    cutter = _Cutter(group, outer, {v: cut[-1] for v, cut in zip(results, each, strict=True)}, lines)
+    steps = cutter.steps() if outer else 1
+    if steps is None:
         return None
-    cutter = _Cutter(group, cuts, lines)
-    tiles: list[Tile] = []
-    for k in range(counts.pop()):
-        tile = cutter.tile(k, tiles[-1] if tiles else None)
-        if tile is None:
+    starts = [cutter.tile(0, step, None) for step in range(steps)] if outer else [Tile()]
+    begins = [tile for tile in starts if tile is not None]
+    if len(begins) < steps:
+        return None
+    rounds: list[Round] = []
+    for first, end in _runs(begins):
+        found = [cutter.round(step) for step in sorted({first, first + 1, end - 1}) if step < end]
+        known = [tiles for tiles in found if tiles is not None]
+        if len(known) < len(found) or not _all_move(known[0], known[1:], end - 1 - first):
             return None
-        tiles.append(tile)
-    return tiles
+        rounds.append(Round(known[0], first, end - first, *([known[1], known[-1]] if len(known) > 1 else [])))
+    return rounds
+
+
+def _runs(tiles: Sequence[Tile]) -> list[tuple[int, int]]:
+    """Cuts tiles into runs [begin, end) of which each moves by one distance to the next."""
+    shifts = [_shift(a, b) for a, b in pairwise(tiles)]
+    runs: list[tuple[int, int]] = []
+    begin = 0
+    for k in range(1, len(tiles) + 1):
+        if k == len(tiles) or shifts[k - 1] is None or (k - 1 > begin and shifts[k - 1] != shifts[k - 2]):
+            runs.append((begin, k))
+            begin = k
+    return runs
+
+
+def _all_move(tiles: Sequence[Tile], others: Sequence[Sequence[Tile]], times: int) -> bool:
+    """Whether each tile moves as far in the last of the others as in the first, so many times over."""
+    if not others:
+        return True
+    if any(len(one) != len(tiles) for one in others):
+        return False
+    for tile, near, far in zip(tiles, others[0], others[-1], strict=True):
+        one, all_ = _shift(tile, near), _shift(tile, far)
+        if one is None or all_ is None or all_ != [tuple(n * times for n in move) for move in one]:
+            return False
+    return True
 
 
 def alike(tiles: Sequence[Tile]) -> tuple[int, int]:
@@ -189,15 +268,31 @@ def _shift(a: Tile, b: Tile) -> list[tuple[int, ...]] | None:
 
 @dataclass
 class _Cutter:
-    """`cuts`: value that the group gives -> axis and rows of a tile."""
+    """`outer`, `cuts`: value that the group gives -> axis and size of a step of the outer loop, of a tile in it."""
 
     group: FusionOp
-    cuts: dict[SSAValue, tuple[int, int]]
+    outer: dict[SSAValue, Cut]
+    cuts: dict[SSAValue, Cut]
     lines: bool
 
-    def tile(self, index: int, before: Tile | None) -> Tile | None:
+    def steps(self) -> int | None:
+        """Steps of the outer loop; None where results have not as many."""
+        return _count((value, whole(value), cut) for value, cut in self.outer.items())
+
+    def round(self, step: int) -> list[Tile] | None:
+        """All tiles of a step of the outer loop."""
+        count = _count((value, self._outer_share(value, step), cut) for value, cut in self.cuts.items())
+        tiles: list[Tile] = []
+        for k in range(count or 0):
+            tile = self.tile(k, step, tiles[-1] if tiles else None)
+            if tile is None:
+                return None
+            tiles.append(tile)
+        return tiles or None
+
+    def tile(self, index: int, step: int, before: Tile | None) -> Tile | None:
         tile = Tile()
-        wanted = {value: self._share(value, index) for value in self.cuts}
+        wanted = {value: self._share(value, index, step) for value in self.cuts}
         for op in reversed(members_of(self.group)):
             needed = self._member(tile, op, wanted, before)
             if needed is None:
@@ -206,7 +301,8 @@ class _Cutter:
                 if isinstance(value.owner, ConstantOp) and box != whole(value):
                     return None
                 wanted[value] = _union(wanted[value], box) if value in wanted else box
-        return tile if self._reads_once(tile) else None
+        given = (self._lies_in(tile.needed[value], self._outer_share(value, step)) for value in self.outer)
+        return tile if self._reads_once(tile) and all(given) else None
 
     def _member(self, tile: Tile, op: Operation, wanted: dict[SSAValue, Box], before: Tile | None) -> list[Box] | None:
         """The boxes of a member's operands, none where the tile leaves it out; None where it cannot be cut so."""
@@ -233,11 +329,17 @@ class _Cutter:
         tile.reads[op] = needed
         return needed
 
-    def _share(self, value: SSAValue, index: int) -> Box:
+    def _share(self, value: SSAValue, index: int, step: int) -> Box:
         """What a tile gives of a value that others read."""
-        (axis, size), box = self.cuts[value], list(whole(value))
-        box[axis] = (index * size, min(size, box[axis][1] - index * size))
-        return tuple(box)
+        return _part(self._outer_share(value, step), self.cuts[value], index)
+
+    def _outer_share(self, value: SSAValue, step: int) -> Box:
+        return _part(whole(value), self.outer[value], step) if value in self.outer else whole(value)
+
+    @staticmethod
+    def _lies_in(box: Box, around: Box) -> bool:
+        """Else what others read would be computed in several steps."""
+        return all(a <= b and b + n <= a + m for (b, n), (a, m) in zip(box, around, strict=True))
 
     def _compute(self, tile: Tile, value: SSAValue, box: Box, before: Tile | None) -> bool:
         """Takes down what of `value` the tile needs and computes."""
@@ -275,3 +377,19 @@ class _Cutter:
 def _union(one: Box, two: Box) -> Box:
     ends = [(min(a, b), max(a + m, b + n)) for (a, m), (b, n) in zip(one, two, strict=True)]
     return tuple((begin, end - begin) for begin, end in ends)
+
+
+def _part(box: Box, cut: Cut, index: int) -> Box:
+    axis, size = cut
+    begin, count = box[axis]
+    share = begin + index * size, min(size, count - index * size)
+    return tuple(share if k == axis else part for k, part in enumerate(box))
+
+
+def _count(cuts: Iterable[tuple[SSAValue, Box, Cut]]) -> int | None:
+    """Into how many parts boxes are cut; None where they are not all cut into as many, and into several."""
+    counts: set[int | None] = set()
+    for _, box, (axis, size) in cuts:
+        fits = axis < len(box) and 0 < size < box[axis][1]
+        counts.add(-(-box[axis][1] // size) if fits else None)
+    return counts.pop() if len(counts) == 1 else None

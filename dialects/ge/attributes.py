@@ -19,8 +19,12 @@ from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from .errors import text_of
+
+MOST_LOOPS = 2
+"""Loops of an L2 group, one in the other."""
 
 
 @irdl_attr_definition
@@ -134,9 +138,16 @@ def strings(texts: object) -> ArrayAttr[Attribute]:
 @irdl_attr_definition
 class L2TilingAttr(ParametrizedAttribute):
     """
-    How an L2 group runs: `tiles` tiles of at most `tile[k]` along axis `axes[k]` of its result k (one axis stands for
-    all results), and what that was modelled to bring.
+    How an L2 group runs, and what that was modelled to bring.
 
+        axes = [2], tile = [16]              16 rows at a time
+        axes = [0, 2], tile = [1, 16]        one sample after the other, 16 rows of it at a time
+        axes = [[0], [1]], tile = [[4], [8]]   where results differ: a list for each
+
+    axes           of the results that are cut, the outermost loop's first; the second cut is inside of the first, and
+                   may be along the same axis
+    tile           at most so much along each
+    tiles          all of them
     halo           what of a tile's inner values its neighbour needs too: "none", "recompute" (each computes it) or
                    "lines" (the next tile finds it kept); not written where there is none
     weights        "resident" (read from memory once) or "streamed" (once a tile)
@@ -144,11 +155,14 @@ class L2TilingAttr(ParametrizedAttribute):
     bytes_before   bytes from and to memory without the group, modelled
     bytes_after    with it
     hit_share      share of the group's intermediate bytes that is served from the cache, 0 .. 1
+
+    C1  axes and tile are as many lists as each other, of as many numbers: one or two
+    C2  axes are not negative, and a tile is at least 1 along each
     """
 
     name = "ge.l2_tiling"
-    axes: ArrayAttr[IntAttr]
-    tile: ArrayAttr[IntAttr]
+    axes: ArrayAttr[ArrayAttr[IntAttr]]
+    tile: ArrayAttr[ArrayAttr[IntAttr]]
     tiles: IntAttr
     halo: StringAttr
     weights: StringAttr
@@ -159,8 +173,8 @@ class L2TilingAttr(ParametrizedAttribute):
 
     @staticmethod
     def of(
-        axes: Sequence[int],
-        tile: Sequence[int],
+        axes: Sequence[Sequence[int]],
+        tile: Sequence[Sequence[int]],
         tiles: int,
         *,
         halo: str = "none",
@@ -170,10 +184,10 @@ class L2TilingAttr(ParametrizedAttribute):
         bytes_after: int,
         hit_share: float,
     ) -> L2TilingAttr:
-        ints = [IntAttr(a) for a in axes], [IntAttr(t) for t in tile]
+        """A list for each result; one where they do not differ."""
         return L2TilingAttr(
-            ArrayAttr(ints[0]),
-            ArrayAttr(ints[1]),
+            ArrayAttr([ArrayAttr([IntAttr(n) for n in each]) for each in axes]),
+            ArrayAttr([ArrayAttr([IntAttr(n) for n in each]) for each in tile]),
             IntAttr(tiles),
             StringAttr(halo),
             StringAttr(weights),
@@ -183,8 +197,27 @@ class L2TilingAttr(ParametrizedAttribute):
             FloatData(round(hit_share, 4)),
         )
 
+    @property
+    def cuts(self) -> list[list[tuple[int, int]]]:
+        """(axis, size) of each loop, the outermost first: a list for each result, or one for all."""
+        pairs = zip(self.axes, self.tile, strict=True)
+        return [[(a.data, t.data) for a, t in zip(axes, tile, strict=True)] for axes, tile in pairs]
+
+    def verify(self) -> None:
+        counts = [len(each) for array in (self.axes, self.tile) for each in array]
+        if len(self.axes) != len(self.tile) or len(set(counts)) != 1 or not 1 <= counts[0] <= MOST_LOOPS:
+            raise VerifyException(
+                f"#ge.l2_tiling axes and tile must be lists of one or two numbers, as many of each, got "
+                f"{_lists(self.axes)} and {_lists(self.tile)} (C1)"
+            )
+        if any(axis < 0 or size < 1 for cuts in self.cuts for axis, size in cuts):
+            raise VerifyException(
+                f"#ge.l2_tiling axes must be at least 0 and tile at least 1, got {_lists(self.axes)} and "
+                f"{_lists(self.tile)} (C2)"
+            )
+
     def print_parameters(self, printer: Printer) -> None:
-        axes, tile = ([i.data for i in array] for array in (self.axes, self.tile))
+        axes, tile = _lists(self.axes), _lists(self.tile)
         halo = "" if self.halo.data == "none" else f", halo = {self.halo.data}"
         with printer.in_angle_brackets():
             printer.print_string(
@@ -199,10 +232,18 @@ class L2TilingAttr(ParametrizedAttribute):
             parser.parse_keyword(name)
             parser.parse_punctuation("=")
 
-        def ints(name: str) -> ArrayAttr[IntAttr]:
+        def some() -> int | list[int]:
+            found = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+            return parser.parse_integer() if found is None else found
+
+        def lists(name: str) -> ArrayAttr[ArrayAttr[IntAttr]]:
             key(name)
-            found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-            return ArrayAttr([IntAttr(n) for n in found])
+            found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, some)
+            numbers = [n for n in found if isinstance(n, int)]
+            each = [n for n in found if not isinstance(n, int)]
+            if numbers and each:
+                parser.raise_error(f"{name} must be numbers, or a list for each result")
+            return ArrayAttr([ArrayAttr([IntAttr(n) for n in one]) for one in each or [numbers]])
 
         def number(name: str) -> IntAttr:
             parser.parse_punctuation(",")
@@ -210,9 +251,9 @@ class L2TilingAttr(ParametrizedAttribute):
             return IntAttr(parser.parse_integer())
 
         with parser.in_angle_brackets():
-            axes = ints("axes")
+            axes = lists("axes")
             parser.parse_punctuation(",")
-            tile = ints("tile")
+            tile = lists("tile")
             tiles = number("tiles")
             parser.parse_punctuation(",")
             halo = StringAttr("none")
@@ -227,3 +268,9 @@ class L2TilingAttr(ParametrizedAttribute):
             key("hit_share")
             share = FloatData(float(parser.parse_number()))
         return [axes, tile, tiles, halo, weights, *sizes, share]
+
+
+def _lists(array: ArrayAttr[ArrayAttr[IntAttr]]) -> list[int] | list[list[int]]:
+    """As it is printed: one list stands for all results by itself."""
+    found = [[i.data for i in each] for each in array]
+    return found[0] if len(found) == 1 else found

@@ -78,3 +78,28 @@ func.func @stride_and_a_short_last_tile(%x: tensor<1x2x44x8xf32> {onnx.name = "x
   }
   func.return %0 : tensor<1x2x22x4xf32>
 }
+
+// Two samples of 16 rows, one after the other, four rows of each at a time: the loop over samples holds a tile for each
+// border and the loop over the rows inside, from row 4 i - 1 of the sample on.
+// CHECK-LABEL: @rows_of_each_sample
+// CHECK:         scf.for %round = %{{.*}} to
+// CHECK:           memref.subview %x[%round, 0, 0, 0] [1, 2, 5, 8]
+// CHECK:           ge.conv {{.*}} pads [1, 1, 0, 1] {{.*}} -> tensor<1x2x4x8xf32>
+// CHECK:           memref.subview %y[%round, 0, 0, 0] [1, 2, 4, 8]
+// CHECK:           scf.for %tile = %{{.*}} to
+// CHECK:             arith.constant -1 : index
+// CHECK:             memref.subview %x[%{{.*}}, 0, %{{.*}}, 0] [1, 2, 6, 8]
+// CHECK:             ge.conv {{.*}} pads [0, 1, 0, 1] {{.*}} -> tensor<1x2x4x8xf32>
+// CHECK:             memref.subview %y[%{{.*}}, 0, %{{.*}}, 0] [1, 2, 4, 8]
+// CHECK:             }
+// CHECK:           memref.subview %x[%{{.*}}, 0, 11, 0] [1, 2, 5, 8]
+// CHECK:           ge.conv {{.*}} pads [0, 1, 1, 1] {{.*}} -> tensor<1x2x4x8xf32>
+// CHECK:           }
+func.func @rows_of_each_sample(%x: tensor<2x2x16x8xf32> {onnx.name = "x"}, %w: tensor<2x2x3x3xf32>) -> (tensor<2x2x16x8xf32> {onnx.name = "y"}) {
+  %0 = ge.fusion "L2" (%a = %x : tensor<2x2x16x8xf32>, %b = %w : tensor<2x2x3x3xf32>) -> (tensor<2x2x16x8xf32>) tiling #ge.l2_tiling<axes = [0, 2], tile = [1, 4], tiles = 8, halo = recompute, weights = resident, working_set = 0, bytes_before = 0, bytes_after = 0, hit_share = 1.0> {
+    %c = ge.conv %a, %b pads [1, 1, 1, 1] : tensor<2x2x16x8xf32>, tensor<2x2x3x3xf32> -> tensor<2x2x16x8xf32>
+    %d = ge.relu %c : tensor<2x2x16x8xf32> -> tensor<2x2x16x8xf32>
+    ge.yield %d : tensor<2x2x16x8xf32>
+  }
+  func.return %0 : tensor<2x2x16x8xf32>
+}

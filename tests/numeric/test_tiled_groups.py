@@ -58,8 +58,8 @@ def grouped(text, names, samples):
     group = fuse(ops, "L2")
     rows = group.outs[0].type.get_shape()[0] // BATCH
     group.properties["tiling"] = L2TilingAttr.of(
-        [0],
-        [samples * rows],
+        [[0]],
+        [[samples * rows]],
         -(-BATCH // samples),
         weights="resident",
         working_set=0,

@@ -3,99 +3,11 @@ Groups cut into rows give the bytes of layer by layer: with the halo computed ag
 strides, uneven last tiles, residuals and views. Elements are small integers, whose sums are exact in any order.
 """
 
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gecc.dialects.ge.attributes import L2TilingAttr
-from gecc.dialects.ge.constants import ConstantOp
-from gecc.dialects.ge.text import module_text, parse_module
-from gecc.driver.registry import default_registry
-from gecc.reference import make_inputs, run
-from gecc.transforms.fusion.fusion import fuse
-from gecc.transforms.memory.ge_bufferize import GeBufferize
-from gecc.transforms.memory.memory_reuse import MemoryReuse
-from gecc.transforms.rewriting import functions
-
-CONTEXT = default_registry(lambda text: None).context()
-CHANNELS = 3
-
-
-def parsed(text):
-    module = parse_module(CONTEXT, text, "test.mlir")
-    module.verify()
-    return module
-
-
-def grouped(text, axis, size, halo):
-    """The module with all of its ops in one group that is cut into so many rows."""
-    module = parsed(text)
-    (function,) = functions(module)
-    last = function.body.block.last_op
-    ops = [op for op in function.body.block.ops if op is not last and not isinstance(op, ConstantOp)]
-    group = fuse(ops, "L2")
-    tiles = -(-group.outs[0].type.get_shape()[axis] // size)
-    figures = {"weights": "resident", "working_set": 0, "bytes_before": 0, "bytes_after": 0, "hit_share": 1.0}
-    group.properties["tiling"] = L2TilingAttr.of([axis], [size], tiles, halo=halo, **figures)
-    module.verify()
-    return module
-
-
-def small_integers(module):
-    return {name: np.round(2 * x) for name, x in make_inputs(module).items()}
-
-
-def lowered(module):
-    for one in (GeBufferize(), MemoryReuse()):
-        one.apply(CONTEXT, module)
-        module = parsed(module_text(module))
-    return module
-
-
-def check(text, axis, size, halo):
-    """Whether the group ran in tiles; what it gives is checked either way."""
-    module = lowered(grouped(text, axis, size, halo))
-    inputs = small_integers(module)
-    want, got = run(parsed(text), inputs), run(module, inputs)
-    for name, array in want.items():
-        np.testing.assert_array_equal(got[name], array)
-    return any(op.name == "memref.subview" for op in module.walk())
-
-
-def program(rows, *layers):
-    """A function of convolutions (kernel, stride, pad) and other ops in a row, 5 wide."""
-    shape, lines, weights, value = (1, CHANNELS, rows, 5), [], [], "%x"
-    for k, layer in enumerate(layers):
-        before = "x".join(map(str, shape))
-        if layer == "relu":
-            after = before
-            lines.append(f"%v{k} = ge.relu {value} : tensor<{before}xf32> -> tensor<{after}xf32>")
-        elif layer == "skip":
-            after = before
-            lines.append(
-                f"%v{k} = ge.add {value}, %v{k - 2} : tensor<{before}xf32>, tensor<{before}xf32> -> tensor<{after}xf32>"
-            )
-        else:
-            kernel, stride, pad = layer
-            shape = (1, CHANNELS, (shape[2] + 2 * pad - kernel) // stride + 1, shape[3])
-            after = "x".join(map(str, shape))
-            weight = f"tensor<{CHANNELS}x{CHANNELS}x{kernel}x1xf32>"
-            weights.append(f'%w{k}: {weight} {{onnx.name = "w{k}"}}')
-            lines.append(
-                f"%v{k} = ge.conv {value}, %w{k} strides [{stride}, 1] pads [{pad}, 0, {pad}, 0] : "
-                f"tensor<{before}xf32>, {weight} -> tensor<{after}xf32>"
-            )
-        value = f"%v{k}"
-    start = f'%x: tensor<1x{CHANNELS}x{rows}x5xf32> {{onnx.name = "x"}}'
-    end, body = f"tensor<{'x'.join(map(str, shape))}xf32>", "\n  ".join(lines)
-    result = f'{end} {{onnx.name = "y"}}'
-    return f"""
-        func.func @main({", ".join([start, *weights])}) -> ({result}) {{
-          {body}
-          func.return {value} : {end}
-        }}"""
-
+from .tiled import check, grouped, lowered, program
 
 ONE = program(12, (3, 1, 1), "relu")
 TWO = program(12, (3, 1, 1), (3, 1, 1))
@@ -107,18 +19,18 @@ RESIDUAL = program(12, (1, 1, 0), (3, 1, 1), "skip", "relu")
 @pytest.mark.parametrize("size", [3, 4, 5])
 @pytest.mark.parametrize("text", [ONE, TWO, RESIDUAL])
 def test_rows_are_the_whole(text, size, halo):
-    assert check(text, 2, size, halo)
+    assert check(text, [(2, size)], halo)
 
 
 def test_two_borders_of_one_size_are_two_tiles():
     # Rows [0, 7) and [5, 12) of %x: seven each, with padding before the ones and after the others.
-    assert check(ONE, 2, 6, "recompute")
+    assert check(ONE, [(2, 6)], "recompute")
 
 
 @pytest.mark.parametrize("halo", ["recompute", "lines"])
 @pytest.mark.parametrize("size", [1, 2, 4, 5])
 def test_rows_over_strides(size, halo):
-    assert check(STRIDED, 2, size, halo)
+    assert check(STRIDED, [(2, size)], halo)
 
 
 layers = st.one_of(
@@ -138,7 +50,7 @@ def test_any_chain_of_windows(rows, chain, size, halo):
     for kernel, stride, pad in (layer for layer in chain if layer != "relu"):
         assume(left + 2 * pad >= kernel)
         left = (left + 2 * pad - kernel) // stride + 1
-    check(program(rows, *chain), 2, size, halo)
+    check(program(rows, *chain), [(2, size)], halo)
 
 
 ATTENTION = """
@@ -158,7 +70,7 @@ func.func @main(%q: tensor<1x2x9x4xf32> {onnx.name = "q"}, %k: tensor<1x2x4x9xf3
 
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_attention_by_rows_of_the_sequence(size):
-    assert check(ATTENTION, 1, size, "none")
+    assert check(ATTENTION, [(1, size)], "none")
 
 
 CHANNEL_CHAIN = """
@@ -174,7 +86,7 @@ func.func @main(%x: tensor<1x3x5x5xf32> {onnx.name = "x"}, %w: tensor<8x3x1x1xf3
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_channels_take_their_part_of_the_weights(size):
-    assert check(CHANNEL_CHAIN, 1, size, "none")
+    assert check(CHANNEL_CHAIN, [(1, size)], "none")
 
 
 BOTH = """
@@ -188,13 +100,13 @@ func.func @main(%x: tensor<1x2x12x5xf32> {onnx.name = "x"}, %w: tensor<2x2x3x1xf
 
 
 def test_rows_that_others_read_are_computed_once():
-    assert check(BOTH, 2, 4, "recompute")
+    assert check(BOTH, [(2, 4)], "recompute")
     assert launched_rows(BOTH, 4, "recompute") == [5, 4, 3]
 
 
 def launched_rows(text, size, halo):
     """Rows that the first convolution computes, launch by launch."""
-    module = lowered(grouped(text, 2, size, halo))
+    module = lowered(grouped(text, [(2, size)], halo))
     convolutions = [op for op in module.walk() if op.name == "ge.conv"]
     return [op.results[0].type.get_shape()[2] for op in convolutions][::2]
 

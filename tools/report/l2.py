@@ -237,7 +237,7 @@ def _does_something(op: Operation) -> bool:
 
 def _band(group: Any, begin: int, end: int) -> Band:
     tiling = group.tiling
-    cuts = [f"{size.data} along axis {axis.data}" for axis, size in zip(tiling.axes, tiling.tile, strict=True)]
+    cuts = [" x ".join(f"{size} along axis {axis}" for axis, size in loops) for loops in tiling.cuts]
     halo = "" if tiling.halo.data == "none" else f", halo: {tiling.halo.data}"
     return Band(begin, end, tiling.tiles.data, f" of {', '.join(cuts)}{halo}")
 

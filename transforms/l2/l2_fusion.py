@@ -275,8 +275,10 @@ class L2Fusion(GePass):
             except CannotFuse as err:
                 missed(ops[-1], f"no group: {err}")
                 continue
-            fusion.properties["tiling"] = _tiling(described, group, fusion, traffic, saved, machine)
-            if tiled(fusion) is None:
+            tiling = _tiling(described, group, fusion, traffic, saved, machine)
+            if tiling is not None:
+                fusion.properties["tiling"] = tiling
+            if tiling is None or tiled(fusion) is None:
                 missed(fusion, "no group: its tiles cannot be run in a loop")
                 inline(fusion)
                 continue
@@ -342,16 +344,18 @@ def _members(described: Described, group: Group) -> list[Operation]:
 
 def _tiling(
     described: Described, group: Group, fusion: FusionOp, traffic: GroupTraffic, saved: float, machine: Target
-) -> L2TilingAttr:
-    """What stands on a group."""
+) -> L2TilingAttr | None:
+    """What stands on a group; None where a tile has no row of a result."""
     extent = described.piece.extent(group.end - 1)
     axes = {v: described.axes.get(v.owner, 0) for v in yielded(fusion.body) if isinstance(v.owner, Operation)}
     cuts = [(a, group.samples * shape_of(v.type)[a] // extent) for v, a in axes.items() if shape_of(v.type)]
     if len(set(cuts)) == 1:
         cuts = cuts[:1]
+    if not cuts or any(rows < 1 for _, rows in cuts):
+        return None
     return L2TilingAttr.of(
-        [axis for axis, _ in cuts],
-        [rows for _, rows in cuts],
+        [[axis] for axis, _ in cuts],
+        [[rows] for _, rows in cuts],
         traffic.tiles,
         halo="none" if not traffic.halo else "lines" if group.lines else "recompute",
         weights="resident" if traffic.working_set <= machine.l2_bytes else "streamed",

@@ -217,7 +217,7 @@ class Lowering:
         def buffer(value: SSAValue) -> SSAValue:
             return self.buffer(self.steps.resolve(value))
 
-        from .tiles import Loops
+        from .loops import Loops
 
         cut = self.rules.tiles_of(group)
         assert cut is not None

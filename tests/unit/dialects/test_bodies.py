@@ -1,5 +1,6 @@
 """Bodies: constraints of ge.fusion and ge.host, their scope in the text, and what many of them cost."""
 
+import re
 import time
 
 import pytest
@@ -78,6 +79,40 @@ def test_a_tiling_attributes_and_no_operands():
     assert f'tiling {tiling} attributes {{pass = "l2-fusion"}}' in text
     with pytest.raises(ParseError, match=r"#ge\.l2_tiling must stand here"):
         parsed('ge.fusion "g" () -> () tiling 4 { ge.yield }')
+
+
+def _tiling(cuts: str) -> str:
+    return (
+        f"#ge.l2_tiling<{cuts}, tiles = 12, weights = streamed, working_set = 1000, bytes_before = 5000, "
+        "bytes_after = 4000, hit_share = 0.25>"
+    )
+
+
+@pytest.mark.parametrize("cuts", ["axes = [2], tile = [8]", "axes = [[0, 2], [0, 1]], tile = [[1, 8], [1, 16]]"])
+def test_a_tiling_of_one_loop_and_of_two_for_each_result(cuts: str):
+    text = round_trip(f"""
+    %x = "test.op"() : () -> {T}
+    %y, %z = ge.fusion "g" (%a = %x : {T}) -> ({T}, {T}) tiling {_tiling(cuts)} {{
+      ge.yield %a, %a : {T}, {T}
+    }}
+    """)
+    assert _tiling(cuts) in text
+
+
+@pytest.mark.parametrize(
+    ("cuts", "words"),
+    [
+        ("axes = [0], tile = [1, 8]", "lists of one or two numbers, as many of each, got [0] and [1, 8] (C1)"),
+        ("axes = [0, 1, 2], tile = [1, 1, 1]", "(C1)"),
+        ("axes = [], tile = []", "(C1)"),
+        ("axes = [[0], [0, 1]], tile = [[1], [1, 8]]", "(C1)"),
+        ("axes = [0], tile = [0]", "axes must be at least 0 and tile at least 1, got [0] and [0] (C2)"),
+        ("axes = [0, [1]], tile = [1, 8]", "axes must be numbers, or a list for each result"),
+    ],
+)
+def test_a_tiling_is_as_many_axes_as_sizes(cuts: str, words: str):
+    with pytest.raises((ParseError, VerifyException), match=re.escape(words)):
+        parsed(f'ge.fusion "g" () -> () tiling {_tiling(cuts)} {{ ge.yield }}')
 
 
 def _chain(count: int) -> str:
