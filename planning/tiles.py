@@ -17,7 +17,7 @@ from typing import Literal
 from .footprint import SCRATCH, Footprint
 from .piece import Group, Piece, Plan, balanced
 from .rows import lines_can_be_kept, shares_are_whole
-from .traffic import Machine, Model, State
+from .traffic import SAFE, Machine, Model, State
 
 # A piece whose traffic is this near to its compulsory bytes has nothing to gain.
 NOTHING_TO_GAIN = 1.001
@@ -120,7 +120,7 @@ def search(
     cost      about linear in ops; ops x ends x tile counts x labels steps of the model
     """
     options = options or SearchOptions()
-    model = Model(piece, machine, page)
+    model = Model(piece, machine, page, SAFE)
     singles = single_plan(piece, machine, page)
     baseline = model.evaluate(singles)
     if (

@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from .dead import Dead, Range, common_bytes, without
 from .distance import Between, missing_share
 from .footprint import SCRATCH, Body, Footprint, body_of, footprint
 from .judge import CacheKind
 from .piece import Group, Piece, Plan
 
-# Between groups a hit is credited only below this share of the cache: real caches are not quite LRU.
+# A search credits hits between groups only below this share of the cache: a plan that lives on the last byte is none.
 SAFE = 0.95
 
 
@@ -94,7 +95,7 @@ class State:
     The cache's history after some groups: a chain, newest first.
 
     touched   tensor -> (depth of the group that touched it last, share of it that memory already has)
-    buried    what died here still dirty and, unless it is still cached at the end, is written back: (storage, bytes)
+    dead      what is written back when it leaves the cache, unless it is overwritten before, or the end comes
     fees      one for each L2 group so far, and one more for each thousand launches in it
     """
 
@@ -102,7 +103,7 @@ class State:
     previous: "State | None"
     shape: Footprint | None
     touched: dict[int, tuple[int, float]]
-    buried: list[tuple[int, float]]
+    dead: dict[int, Dead]
     read: float = 0
     written: float = 0
     seconds: float = 0
@@ -110,18 +111,27 @@ class State:
 
 
 class Model:
-    """Traffic of plans of one piece on one machine."""
+    """
+    Traffic of plans of one piece on one machine.
 
-    def __init__(self, piece: Piece, machine: Machine, page: int = 4096):
+    credit   share of the cache up to which a hit between groups is believed; all of it for a figure that is told
+    """
+
+    def __init__(self, piece: Piece, machine: Machine, page: int = 4096, credit: float = 1.0):
         self.page = page
         self.piece = piece
         self.machine = machine
         self.capacity = machine.l2_bytes
-        self.limit = SAFE * machine.l2_bytes
+        self.limit = credit * machine.l2_bytes
         self.writes_back_dead = machine.cache != "hints"
         self.allocates = machine.cache == "write-allocate"
         self.knows_time = machine.memory_bytes_per_s is not None and machine.peak_flops is not None
-        self._heirs = _heirs(piece)
+        # Where a tensor lies in the arena; others have addresses of their own.
+        self._lying: dict[int, Range] = {
+            k: (t.address, t.address + t.bytes) for k, t in enumerate(piece.tensors) if t.address is not None
+        }
+        self._placed = frozenset(self._lying)
+        self._arena_bytes = max((end for _, end in self._lying.values()), default=0)
         self._body: Body | None = None
 
     def shape(self, group: Group) -> Footprint:
@@ -132,7 +142,7 @@ class Model:
         return footprint(self.piece, body, group, self.capacity, self.machine.cache, self.page)
 
     def start(self) -> State:
-        return State(-1, None, None, {}, [])
+        return State(-1, None, None, {}, {})
 
     def step(self, state: State, shape: Footprint) -> State:
         """The state after one more group. Cost: the tensors alive, plus the group's streams for each of its reads."""
@@ -156,8 +166,10 @@ class Model:
                     stored = missed
             touched[t] = (depth, stored)
 
+        dead = dict(state.dead)
+        dying = {t: (self._range(t),) for t in shape.dying if t in touched} if self.writes_back_dead else {}
         for t in shape.writes:
-            lost, fetched = self._overwrite(state, touched, shape, t)
+            lost, fetched = self._overwrite(state, dead, dying, shape, t)
             written += lost
             read += fetched
             touched[t] = (depth, 1.0 if t in shape.spilled else 0.0)
@@ -165,94 +177,94 @@ class Model:
                 written += tensors[t].bytes
                 touched[t] = (depth, 1.0)
 
-        buried: list[tuple[int, float]] = []
         if self.writes_back_dead and shape.scratch:
-            lost, fetched, tail = self._reuse_scratch(state, touched, shape, depth)
+            lost, fetched = self._reuse_scratch(state, dead, shape, depth)
             written += lost
             read += fetched
-            if tail:
-                buried.append((SCRATCH, tail))
 
         for t in shape.dying:
             entry = touched.pop(t, None)
-            if entry is None or not self.writes_back_dead or entry[1] >= 1:
-                continue
-            unclaimed = tensors[t].bytes - self._heirs.claimed.get(t, 0)
-            written += (1 - entry[1]) * unclaimed
-            buried.append((self.piece.storage[t], (1 - entry[1]) * unclaimed))
-            if unclaimed < tensors[t].bytes:
-                touched[t] = (depth, entry[1])  # whoever overwrites it will settle the rest
+            ranges = dying.get(t, (self._range(t),))
+            if entry is not None and self.writes_back_dead and ranges and (entry[1] < 1 or self.allocates):
+                dead[t] = Dead(depth, entry[1], ranges)
 
-        after = State(depth, state, shape, touched, buried, state.read + read, state.written + written)
+        after = State(depth, state, shape, touched, dead, state.read + read, state.written + written)
         after.seconds = state.seconds + (self.group_seconds(shape, read + written) if self.knows_time else 0)
         ops = shape.group.end - shape.group.begin
         after.fees = state.fees + (1 + shape.tiles * ops / 1000 if ops > 1 else 0)
         return after
 
+    def _range(self, t: int) -> Range:
+        return self._lying.get(t, (0, self.piece.tensors[t].bytes))
+
     def _overwrite(
-        self, state: State, touched: dict[int, tuple[int, float]], shape: Footprint, t: int
+        self, state: State, dead: dict[int, Dead], dying: dict[int, tuple[Range, ...]], shape: Footprint, t: int
     ) -> tuple[float, float]:
         """Bytes written back and fetched because t is written to addresses that dead tensors had."""
         if not self.writes_back_dead:
             return 0, 0
-
-        lost = 0.0
-        fetched = float(self.piece.tensors[t].bytes)
-        for dead, size in self._heirs.before.get(t, ()):
-            seen = touched.get(dead)
-            if seen is None:
-                continue
-            at, stored = seen
-            # Who died in this very group is still there.
-            missed = self._miss(state, at, dead, shape, t) if at <= state.depth else 0.0
-            lost += max(0.0, missed - stored) * size
-            fetched -= (1 - missed) * size
-            if t == self._heirs.last[dead]:
-                del touched[dead]
-        return lost, fetched if self.allocates else 0
+        if t not in self._lying:
+            return 0, self.piece.tensors[t].bytes if self.allocates else 0
+        low, high = self._lying[t]
+        lost, present = self._settle(state, dead, [u for u in dead if u in self._lying], shape, t, low, high)
+        for u, ranges in dying.items():
+            if u in self._lying and u != t:
+                present += common_bytes(ranges, low, high)  # who dies in this very group is still there
+                dying[u] = without(ranges, low, high)
+        return lost, high - low - present if self.allocates else 0
 
     def _reuse_scratch(
-        self, state: State, touched: dict[int, tuple[int, float]], shape: Footprint, depth: int
-    ) -> tuple[float, float, float]:
-        """
-        The scratch buffer is written again: what the last group left dirty there, what must be fetched, and of the
-        dirty bytes those that are cached but not written again: they age out, if the end does not come first.
-        """
-        lost = tail = 0.0
-        fetched = float(shape.scratch)
-        seen = touched.get(SCRATCH)
-        if seen is not None:
-            at, _ = seen
-            before = _state_at(state, at).shape
-            assert before is not None
-            missed = self._miss(state, at, SCRATCH, shape, SCRATCH)
-            reused = (1 - missed) * min(before.scratch, shape.scratch)
-            lost = before.scratch - reused
-            tail = (1 - missed) * max(0, before.scratch - shape.scratch)
-            fetched -= reused
-        touched[SCRATCH] = (depth, 0.0)
-        return lost, fetched if self.allocates else 0, tail
+        self, state: State, dead: dict[int, Dead], shape: Footprint, depth: int
+    ) -> tuple[float, float]:
+        """Bytes written back and fetched because the scratch buffer is written again."""
+        left = [u for u in dead if u < 0]
+        lost, present = self._settle(state, dead, left, shape, SCRATCH, 0, shape.scratch)
+        dead[_left_by(depth)] = Dead(depth, 0.0, ((0, shape.scratch),))
+        return lost, shape.scratch - present if self.allocates else 0
+
+    def _settle(
+        self, state: State, dead: dict[int, Dead], left: list[int], shape: Footprint, wanted: int, low: int, high: int
+    ) -> tuple[float, float]:
+        """What of [low, high) was written back before it is overwritten now, and what of it is in the cache."""
+        lost = present = 0.0
+        for u in left:
+            at, stored, ranges = dead[u]
+            common = common_bytes(ranges, low, high)
+            if common == 0:
+                continue
+            missed = self._miss(state, at, max(u, SCRATCH), shape, wanted)
+            lost += max(0.0, missed - stored) * common
+            present += (1 - missed) * common
+            rest = without(ranges, low, high)
+            if rest:
+                dead[u] = Dead(at, stored, rest)
+            else:
+                del dead[u]
+        return lost, present
 
     def finish(self, state: State) -> State:
         """Settles what is dead and dirty at the end: what is still cached is never written back."""
         if not self.writes_back_dead:
             return state
 
-        written = state.written
-        scratch_at = state.touched[SCRATCH][0] if SCRATCH in state.touched else -1
+        at_depth: dict[int, list[int]] = {}
+        for u, entry in state.dead.items():
+            at_depth.setdefault(entry.depth, []).append(u)
+        written = 0.0
         between = self._nothing_between()
-        for s in _back_to(state, -1):
+        gone = False
+        for s in _back_to(state, min(at_depth, default=state.depth) - 1):
             assert s.shape is not None
-            gone = between.bytes > self.limit
-            if gone and s.depth < scratch_at:
-                break
-            for t, dirty in s.buried if not gone else ():
-                written -= dirty * (1 - missing_share(s.shape, t, between, self.limit, None, t))
-            if s.depth == scratch_at:
-                missed = 1.0 if gone else missing_share(s.shape, SCRATCH, between, self.limit, None, SCRATCH)
-                written += missed * s.shape.scratch
+            gone = gone or between.bytes > self.limit
+            for u in at_depth.get(s.depth, ()):
+                _, stored, ranges = state.dead[u]
+                item = max(u, SCRATCH) if u < 0 else self.piece.storage[u]
+                missed = 1.0 if gone else missing_share(s.shape, item, between, self.limit, None, item)
+                written += max(0.0, missed - stored) * sum(high - low for low, high in ranges)
             between.add(s.shape)
-        return replace(state, written=written)
+        bandwidth = self.machine.memory_bytes_per_s if self.knows_time else None
+        later = written / bandwidth if bandwidth else 0.0
+        return replace(state, written=state.written + written, seconds=state.seconds + later)
 
     def evaluate(self, plan: Plan) -> Traffic:
         """
@@ -342,52 +354,12 @@ class Model:
         return missing_share(before, ours, between, self.limit, shape, theirs)
 
     def _nothing_between(self) -> Between:
-        return Between(self._heirs.placed, self._heirs.arena_bytes)
+        return Between(self._placed, self._arena_bytes)
 
 
-@dataclass(frozen=True)
-class _Heirs:
-    """
-    Who takes whose addresses in the arena, in the order of the ops.
-
-    before    tensor -> (dead tensor, bytes of it that are overwritten)
-    claimed   dead tensor -> bytes of it that somebody overwrites
-    last      dead tensor -> the last that overwrites a part of it
-    placed    tensors that have an address in the arena, of `arena_bytes`
-    """
-
-    before: dict[int, list[tuple[int, int]]]
-    claimed: dict[int, int]
-    last: dict[int, int]
-    placed: frozenset[int]
-    arena_bytes: int
-
-
-def _heirs(piece: Piece) -> _Heirs:
-    ends = {t: x.address + x.bytes for t, x in enumerate(piece.tensors) if x.address is not None}
-    heirs = _Heirs({}, {}, {}, frozenset(ends), max(ends.values(), default=0))
-    owners: list[tuple[int, int, int]] = []  # disjoint (start, end, tensor): who wrote these addresses last
-    for op in piece.ops:
-        for t in op.writes:
-            start = piece.tensors[t].address
-            if start is None:
-                continue
-            end = start + piece.tensors[t].bytes
-            kept: list[tuple[int, int, int]] = []
-            for low, high, dead in owners:
-                common = min(high, end) - max(low, start)
-                if common <= 0:
-                    kept.append((low, high, dead))
-                    continue
-                heirs.before.setdefault(t, []).append((dead, common))
-                heirs.claimed[dead] = heirs.claimed.get(dead, 0) + common
-                heirs.last[dead] = t
-                if low < start:
-                    kept.append((low, start, dead))
-                if end < high:
-                    kept.append((end, high, dead))
-            owners = [*kept, (start, end, t)]
-    return heirs
+def _left_by(depth: int) -> int:
+    """The key, below that of any tensor, of the scratch bytes that the group at a depth left."""
+    return SCRATCH - depth
 
 
 def _back_to(state: State, depth: int) -> Iterator[State]:
