@@ -2,14 +2,15 @@
 A group's footprint: all that the traffic model asks of a group and that does not depend on what ran before it.
 
 Where two tiles fit the cache every further touch of the same bytes hits: weights are resident (read once), scratch
-stays. Where they do not, two tiles are walked through an LRU of whole slices, and the second stands for all that
+stays. Where they do not, two tiles are walked through an LRU of byte ranges, and the second stands for all that
 follow: weights may be streamed (read for every tile), intermediates may spill.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .dead import Range, common_bytes, without
+from .extents import Extents
 from .judge import CacheKind
 from .piece import Group, Piece
 from .rows import has_equal_slices, spans_of
@@ -37,7 +38,7 @@ class Footprint:
     scratch              bytes of the inner tensors of one tile, as the arena planner packs them
     working_set          bytes of one tile: whole tensors, slices and scratch
     extra_read/written   bytes beyond the first touch of each item, all tiles
-    spilled              written tensors that the cache has lost by the end of their tile
+    spilled              written tensor -> share of it that the cache lost and had back
     intermediate_bytes   read by ops of the group of what ops of the group wrote; hit_share: of these, from L2
     l2_read, l2_written  bytes between the cores and L2
     """
@@ -53,7 +54,7 @@ class Footprint:
     working_set: int
     extra_read: float
     extra_written: float
-    spilled: frozenset[int]
+    spilled: dict[int, float]
     intermediate_bytes: int
     hit_share: float
     l2_read: float
@@ -212,10 +213,9 @@ def footprint(piece: Piece, body: Body, group: Group, capacity: int, kind: Cache
     streams = sum(largest.values())
     whole = sum(item.bytes for item in items.values() if not item.batched)
     fill = piece.extent(group.end - 1) / group.samples / tiles
-    held = dict(zip(body.inner.tensors, _bytes_held(body, sizes), strict=True))
     walk = _Walk(body, sizes.touches, tiles, fill, capacity, kind)
     if whole + 2 * streams > capacity:
-        walk.run(offsets, held, {t for t in body.writes if piece.tensors[t].output})
+        walk.run(offsets, {t for t in body.writes if piece.tensors[t].output})
 
     moved = [0.0, 0.0]
     for touch, size in zip(body.touches, sizes.touches, strict=True):
@@ -237,7 +237,7 @@ def footprint(piece: Piece, body: Body, group: Group, capacity: int, kind: Cache
         working_set=whole + streams,
         extra_read=walk.read,
         extra_written=walk.written,
-        spilled=frozenset(walk.spilled),
+        spilled={t: lost / piece.tensors[t].bytes for t, lost in walk.spilled.items()},
         intermediate_bytes=shown,
         hit_share=max(0.0, 1 - walk.missed_intermediates / shown) if shown else 1.0,
         l2_read=moved[False] + copied,
@@ -246,102 +246,75 @@ def footprint(piece: Piece, body: Body, group: Group, capacity: int, kind: Cache
     )
 
 
-def _bytes_held(body: Body, sizes: _Sizes) -> list[int]:
-    return [size * rows for size, rows in zip(body.inner.slice_bytes, sizes.inner, strict=True)]
-
-
-_Slice = tuple[int, int]  # tensor, and the tile for slices that differ from tile to tile
-
-
 class _Walk:
-    """An LRU of whole slices, two tiles long; a slice hits if it and all touched since its last touch fit."""
+    """
+    Two tiles, range by range, through an LRU cache that is empty at first; the second stands for all others.
+
+    read, written          bytes beyond the first touch of each range, all tiles
+    missed_intermediates   of `read`, what the group's ops wrote
+    spilled                tensor -> bytes of it that were written here, left the cache and were read again
+    """
 
     def __init__(self, body: Body, sizes: list[int], tiles: int, fill: float, capacity: int, kind: CacheKind):
         self.touches = list(zip(body.touches, sizes, strict=True))
+        self.times = (1.0, (tiles - 1) * fill)  # a tile, in the bytes of a full one
         self.tiles = tiles
-        self.fill = fill  # average bytes of a tile over those of a full one
-        self.capacity = capacity
         self.kind = kind
 
         self.read = 0.0
         self.written = 0.0
         self.missed_intermediates = 0.0
-        self.spilled: set[int] = set()
+        self.spilled: dict[int, float] = {}
 
-        self._present: OrderedDict[_Slice, tuple[_Touch, int]] = OrderedDict()
-        self._used = 0
-        self._known: set[_Slice] = set()
-        self._dirty: set[_Slice] = set()
-        self._lost: set[_Slice] = set()  # evicted dirty, of what outlives the group
+        self._cache = Extents(capacity)
+        self._known: dict[int, tuple[Range, ...]] = {}  # buffer -> what was touched before
+        self._lost: dict[int, int] = {}  # buffer -> bytes that left dirty, of what outlives the group
 
-    def run(self, offsets: dict[int, int], held: dict[int, int], outputs: set[int]) -> None:
-        neighbours = _neighbours(offsets, held)
-        for tile, times in ((0, 1), (1, self.tiles - 1)):
+    def run(self, offsets: dict[int, int], outputs: set[int]) -> None:
+        """
+        offsets   of the inner tensors in the scratch buffer
+        outputs   tensors that are written once in any case
+        """
+        for tile, times in enumerate(self.times):
             made: set[int] = set()
             for touch, size in self.touches:
-                key = (touch.tensor, 0 if touch.inner or touch.whole else tile)
-                scale = times * (1 if touch.whole else self.fill)
-                if touch.write and touch.inner:
-                    self._overwrite(key, size, neighbours[touch.tensor], scale)
-                elif not touch.write and key in self._known and key not in self._present:
-                    self._miss(key, touch, size * scale, made, outputs)
+                buffer, low = (SCRATCH, offsets[touch.tensor]) if touch.inner else (2 * touch.tensor, 0)
+                if tile and not touch.inner and not touch.whole:
+                    buffer += 1
+                scale = tile * (self.tiles - 1) if touch.whole and tile else times
+                again = self._touch(buffer, low, low + size, write=touch.write)
+                if again and not touch.write:
+                    self._miss(buffer, touch, again, scale, made, outputs)
+                elif again and self.kind == "write-allocate":
+                    self.read += again * scale
                 if touch.write:
                     made.add(touch.tensor)
-                self._place(key, touch, size)
-                self._evict(scale)
+                if touch.last and self.kind == "hints":
+                    self._cache.clean(buffer, low, low + size)
+                self._settle(times)
 
-    def _overwrite(self, key: _Slice, size: int, neighbours: list[tuple[int, int]], scale: float) -> None:
-        """Whoever had these addresses is dead: overwritten in the cache, if still there."""
-        missing = size
-        for other, common in neighbours:
-            old = self._present.pop((other, 0), None)
-            if old is not None:
-                self._used -= old[1]
-                self._dirty.discard((other, 0))
-                missing -= common
-        if self.kind == "write-allocate" and key in self._known:
-            self.read += max(0, missing) * scale
+    def _touch(self, buffer: int, low: int, high: int, *, write: bool) -> int:
+        """How many of these bytes were touched before and are not in the cache."""
+        known = self._known.get(buffer, ())
+        again = sum(common_bytes(known, begin, end) for begin, end in self._cache.touch(buffer, low, high, write=write))
+        if common_bytes(known, low, high) < high - low:
+            self._known[buffer] = (*without(known, low, high), (low, high))
+        return again
 
-    def _miss(self, key: _Slice, touch: _Touch, size: float, made: set[int], outputs: set[int]) -> None:
-        self.read += size
+    def _miss(self, buffer: int, touch: _Touch, again: int, scale: float, made: set[int], outputs: set[int]) -> None:
+        self.read += again * scale
         if touch.tensor in made:
-            self.missed_intermediates += size
-        if key in self._lost:
-            self._lost.discard(key)
-            if touch.tensor not in outputs:  # an output is written once in any case
-                self.written += size
-                self.spilled.add(touch.tensor)
+            self.missed_intermediates += again * scale
+        lost = min(again, self._lost.get(buffer, 0))
+        if lost and touch.tensor not in outputs:
+            self._lost[buffer] -= lost
+            self.written += lost * scale
+            self.spilled[touch.tensor] = self.spilled.get(touch.tensor, 0.0) + lost * scale
 
-    def _place(self, key: _Slice, touch: _Touch, size: int) -> None:
-        self._known.add(key)
-        if key in self._present:
-            self._present.move_to_end(key)
-        else:
-            self._present[key] = touch, size
-            self._used += size
-        if touch.write:
-            self._dirty.add(key)
-        if touch.last and self.kind == "hints":
-            self._dirty.discard(key)
-
-    def _evict(self, scale: float) -> None:
-        while self._used > self.capacity:
-            key, (touch, size) = self._present.popitem(last=False)
-            self._used -= size
-            if key not in self._dirty:
-                continue
-            self._dirty.discard(key)
-            if touch.inner:
-                self.written += size * scale
+    def _settle(self, times: float) -> None:
+        for buffer, count in self._cache.evicted:
+            if buffer == SCRATCH:
+                self.written += count * times
             else:
-                self._lost.add(key)
-
-
-def _neighbours(offsets: dict[int, int], held: dict[int, int]) -> dict[int, list[tuple[int, int]]]:
-    """Inner tensor -> the inner tensors (itself too) at some of its addresses, and how many bytes."""
-    ends = {t: low + held[t] for t, low in offsets.items()}
-    found: dict[int, list[tuple[int, int]]] = {}
-    for t, low in offsets.items():
-        common = ((u, min(ends[t], ends[u]) - max(low, start)) for u, start in offsets.items())
-        found[t] = [(u, count) for u, count in common if count > 0]
-    return found
+                self._lost[buffer] = self._lost.get(buffer, 0) + count
+        self._cache.evicted.clear()

@@ -172,7 +172,7 @@ class Model:
             lost, fetched = self._overwrite(state, dead, dying, shape, t)
             written += lost
             read += fetched
-            touched[t] = (depth, 1.0 if t in shape.spilled else 0.0)
+            touched[t] = (depth, min(1.0, shape.spilled.get(t, 0.0)))
             if tensors[t].output:
                 written += tensors[t].bytes
                 touched[t] = (depth, 1.0)
