@@ -213,9 +213,7 @@ class Model:
                 dying[u] = without(ranges, low, high)
         return lost, high - low - present if self.allocates else 0
 
-    def _reuse_scratch(
-        self, state: State, dead: dict[int, Dead], shape: Footprint, depth: int
-    ) -> tuple[float, float]:
+    def _reuse_scratch(self, state: State, dead: dict[int, Dead], shape: Footprint, depth: int) -> tuple[float, float]:
         """Bytes written back and fetched because the scratch buffer is written again."""
         left = [u for u in dead if u < 0]
         lost, present = self._settle(state, dead, left, shape, SCRATCH, 0, shape.scratch)
