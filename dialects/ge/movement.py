@@ -18,8 +18,8 @@ from .declare import OnnxName, integer, ints, operand, opt_operand, result
 from .dims import Dim, exact_quotient, floordiv, is_size, product, unknown_size
 from .errors import fail
 from .info import Info, axes_of
-from .interfaces import Box, Movement, Tiles, View, on_operands
-from .shapes import check_vector, first_cut, moved, numbers_in, rank_unknown
+from .interfaces import Box, Movement, Tiles, View, box_shape, on_operands
+from .shapes import check_vector, first_cut, moved, numbers_in, rank_unknown, vector
 from .types import is_static, shape_of
 
 
@@ -113,7 +113,7 @@ class ReshapeOp(Viewed):
 
         %y = ge.reshape %x, %s : tensor<2x3x4xf32>, tensor<2xi64> -> tensor<6x4xf32>
 
-    Tiles along an axis that `shape` gives as 0 or -1 and that the input has likewise.
+    Tiles along an axis that the input has too, with as many elements before it.
     Source: ONNX Reshape-25.
     """
 
@@ -163,16 +163,20 @@ class ReshapeOp(Viewed):
 
     def axes_of_input(self) -> list[int | None]:
         ins, outs = shape_of(self.data.type), shape_of(self.reshaped.type)
-        found: list[int | None] = [None] * len(outs)
-        wanted = numbers_in(self.shape)
-        if wanted is None or not is_static(self.data.type) or 0 in ins:
-            return found
+        if not is_static(self.data.type) or not is_static(self.reshaped.type) or 0 in ins:
+            return [None] * len(outs)
         before = {math.prod(ins[:j]): j for j in range(len(ins)) if ins[j] != 1}
-        for k, d in enumerate(wanted):
-            j = before.get(math.prod(outs[:k]))
-            if j is not None and ins[j] == outs[k] and (d == -1 or (d == 0 and j == k and not self.allowzero)):
-                found[k] = j
-        return found
+        found = [before.get(math.prod(outs[:k])) for k in range(len(outs))]
+        return [None if j is None or ins[j] != d else j for j, d in zip(found, outs, strict=True)]
+
+    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
+        wanted, dims, own = numbers_in(self.shape), box_shape(tile), self.axes_of_input()
+        kept = [-1, 0] if not self.allowzero else [-1]
+        same = wanted is not None and all(
+            n == d or (n in kept and (n == -1 or j == k))
+            for k, (n, d, j) in enumerate(zip(wanted, dims, own, strict=True))
+        )
+        return on_operands(self, operands) if same else self.rebuilt([operands[0], vector(*dims)], allowzero=0)
 
 
 @ge_op

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 
@@ -13,9 +14,9 @@ from .declare import OnnxName, integer, operand, opt_ints, opt_operand, result, 
 from .dims import Dim, exact_quotient, floordiv, unknown_size
 from .errors import fail
 from .info import Info, axes_of, axis_of, same_dim
-from .interfaces import Box, Movement, Overwrites, Tiles, on_operands, whole
-from .shapes import check_single
-from .slicing import Cut
+from .interfaces import Box, Movement, Overwrites, Tiles, box_shape, on_operands, whole
+from .shapes import check_single, constant_of, numbers_in, vector
+from .slicing import Cut, SliceOp
 from .types import shape_of
 
 
@@ -46,10 +47,6 @@ class Blocks(PureOp, Movement, Tiles):
         exact = exact_quotient(size, by)
         return floordiv(size, by) if exact is None else exact
 
-    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
-
 
 @ge_op
 class DepthToSpaceOp(Blocks):
@@ -76,13 +73,23 @@ class DepthToSpaceOp(Blocks):
         return x.like([n, self.divided(c, b * b, "channels"), h * b, w * b])
 
     def loops(self) -> tuple[str, ...]:
-        return ("parallel", "parallel" if self.mode == "CRD" else "whole", "whole", "whole")
+        return ("parallel", "parallel" if self.mode == "CRD" else "whole", "parallel", "parallel")
 
     def operand_tiles(self, tile: Box) -> list[Box]:
-        _, c, h, w = whole(self.input)
+        b, c = self.blocksize, whole(self.input)[1]
         if self.mode == "CRD":
-            c = (tile[1][0] * self.blocksize**2, tile[1][1] * self.blocksize**2)
+            c = (tile[1][0] * b * b, tile[1][1] * b * b)
+        h, w = ((begin // b, -(-(begin + size) // b) - begin // b) for begin, size in tile[2:])
         return [(tile[0], c, h, w)]
+
+    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
+        blocks = on_operands(self, operands)
+        if shape_of(blocks.results[0].type) == box_shape(tile):
+            return blocks
+        # The tile begins or ends inside of a block.
+        starts = [begin % self.blocksize for begin, _ in tile[2:]]
+        ends = [start + size for start, (_, size) in zip(starts, tile[2:], strict=True)]
+        return SliceOp(blocks.results[0], vector(*starts), vector(*ends), vector(2, 3))
 
 
 @ge_op
@@ -117,6 +124,10 @@ class SpaceToDepthOp(Blocks):
         h, w = ((begin * b, size * b) for begin, size in tile[2:])
         return [(tile[0], whole(self.input)[1], h, w)]
 
+    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
+        del tile
+        return on_operands(self, operands)
+
 
 @ge_op
 class TriluOp(Cut, Overwrites):
@@ -147,9 +158,22 @@ class TriluOp(Cut, Overwrites):
         check_single(self, "k", k, "C2")
         return x.like(x.dims)
 
+    def _diagonal(self) -> int | None:
+        """k, where it is known."""
+        if self.k is None:
+            return 0
+        known = numbers_in(self.k)
+        return None if known is None else known[0]
+
     def moved_axes(self) -> Sequence[int] | None:
         rank = len(shape_of(self.input.type))
-        return (rank - 2, rank - 1)
+        return (rank - 2, rank - 1) if self._diagonal() is None else ()
+
+    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
+        k, ((row, _), (column, _)) = self._diagonal(), tile[-2:]
+        if k is None or row == column:
+            return on_operands(self, operands)
+        return self.rebuilt([operands[0], constant_of(np.array(k + row - column, np.int64))])
 
     def overwrites(self) -> tuple[int, ...]:
         return (0,) if self.input.type == self.output.type else ()
@@ -202,7 +226,7 @@ class ReverseSequenceOp(PureOp, Movement, Tiles):
 
 
 @ge_op
-class CenterCropPadOp(PureOp, Movement):
+class CenterCropPadOp(Cut):
     """
     The middle of input, cut or padded with zeros to `shape` along `axes` (all, without); of an odd number of elements
     the one more is cut or put at the end.
@@ -234,3 +258,7 @@ class CenterCropPadOp(PureOp, Movement):
         for axis, d in zip(axes, wanted, strict=True):
             dims[axis] = d
         return x.like(dims)
+
+    def moved_axes(self) -> Sequence[int] | None:
+        rank = len(shape_of(self.input_data.type))
+        return [a % rank for a in (range(rank) if self.axes is None else self.axes)]

@@ -16,12 +16,14 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from .constants import ConstantOp
 from .core import info_of
-from .data import INLINE, Array
+from .data import INLINE, Array, value_of
 from .dims import Dim, Expr, ceildiv, choose, exact_quotient, is_size, unknown_size
 from .errors import fail
 from .info import Info
 from .interfaces import Box, whole
+from .types import tensor_type
 
 FAR = 2**31 - 1
 """Bounds of slices from here on (and below its negative) mean "to the end": no dim is that large."""
@@ -61,6 +63,16 @@ def check_single(op: Operation, what: str, info: Info | None, code: str) -> None
 def numbers_in(value: SSAValue | None) -> list[int] | None:
     """The elements of an integer operand that is a small constant."""
     return None if value is None else info_of(value).numbers
+
+
+def constant_of(array: Array) -> SSAValue:
+    """A small constant of i64, in no block yet."""
+    return ConstantOp(value_of(array), tensor_type(i64, array.shape)).output
+
+
+def vector(*values: int) -> SSAValue:
+    """`constant_of` numbers."""
+    return constant_of(np.array(values, np.int64))
 
 
 def first_cut(op: Operation, box: Box) -> list[Box]:

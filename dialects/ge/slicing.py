@@ -15,8 +15,9 @@ from .declare import OnnxName, integer, operand, opt_operand, result, var_operan
 from .dims import Dim, unknown_size
 from .errors import fail
 from .info import Info, axes_of, axis_of, broadcast, either, same_dim, same_element
-from .interfaces import Box, Joins, Movement, Parts, Tiles, broadcast_box, on_operands, whole
+from .interfaces import Box, Joins, Movement, Parts, Tiles, box_shape, broadcast_box, on_operands, whole
 from .shapes import (
+    FAR,
     check_vector,
     chunks,
     first_cut,
@@ -25,6 +26,7 @@ from .shapes import (
     rank_unknown,
     slice_dim,
     slice_range,
+    vector,
 )
 from .types import shape_of
 
@@ -247,32 +249,56 @@ class SliceOp(Cut, Parts):
         plain = starts.numbers is not None and ends.numbers is not None
         return moved(x, dims, take) if plain else x.like(dims)
 
-    def moved_axes(self) -> Sequence[int] | None:
-        starts, ends = numbers_in(self.starts), numbers_in(self.ends)
-        shape = shape_of(self.data.type)
-        rank, count = len(shape), shape_of(self.starts.type)[0]
-        axes = list(range(count)) if self.axes is None else numbers_in(self.axes)
-        steps = [1] * count if self.steps is None else numbers_in(self.steps)
-        if axes is None or count < 0:
-            return None
-        on = [a % rank for a in axes]
-        if starts is None or ends is None or steps is None:
-            return on
-        # Along an axis that it takes whole, a slice takes a tile whole too.
-        return [
-            a for a, s, e, t in zip(on, starts, ends, steps, strict=True) if (s, t) != (0, 1) or not e >= shape[a] >= 0
-        ]
-
-    def parts(self) -> list[Box] | None:
-        shape, box = shape_of(self.data.type), list(whole(self.data))
+    def _bounds(self) -> dict[int, tuple[int, int, int]] | None:
+        """(start, end, step) along each axis that is named; None where something is not known."""
         starts, ends = numbers_in(self.starts), numbers_in(self.ends)
         if starts is None or ends is None:
             return None
         axes = range(len(starts)) if self.axes is None else numbers_in(self.axes)
         steps = [1] * len(starts) if self.steps is None else numbers_in(self.steps)
-        if axes is None or steps is None or any(step != 1 for step in steps):
+        if axes is None or steps is None:
             return None
-        for axis, start, end in zip(axes, starts, ends, strict=True):
+        rank = len(shape_of(self.data.type))
+        return {a % rank: (s, e, t) for a, s, e, t in zip(axes, starts, ends, steps, strict=True)}
+
+    def moved_axes(self) -> Sequence[int] | None:
+        if self._bounds() is not None:
+            return ()
+        rank, count = len(shape_of(self.data.type)), shape_of(self.starts.type)[0]
+        axes = list(range(count)) if self.axes is None else numbers_in(self.axes)
+        return None if axes is None or count < 0 else [a % rank for a in axes]
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        bounds = self._bounds()
+        if bounds is None:
+            return super().operand_tiles(tile)
+        shape, out = shape_of(self.data.type), shape_of(self.output.type)
+        box = list(tile)
+        for axis, (start, end, step) in bounds.items():
+            begin, count = tile[axis]
+            box[axis] = (0, shape[axis])
+            if count != out[axis]:
+                taken = slice_range(shape[axis], start, end, step)[begin : begin + count]
+                low = min(taken[0], taken[-1])
+                box[axis] = (low, max(taken[0], taken[-1]) + 1 - low)
+        return first_cut(self, tuple(box))
+
+    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
+        bounds, out = self._bounds(), shape_of(self.output.type)
+        if bounds is None or all(tile[axis][1] == out[axis] for axis in bounds):
+            return on_operands(self, operands)
+        for axis, (_, _, step) in bounds.items():
+            if tile[axis][1] != out[axis]:
+                bounds[axis] = (0, FAR, step) if step > 0 else (-1, -FAR, step)
+        starts, ends, steps = zip(*bounds.values(), strict=True)
+        return SliceOp(operands[0], vector(*starts), vector(*ends), vector(*bounds), vector(*steps))
+
+    def parts(self) -> list[Box] | None:
+        shape, box = shape_of(self.data.type), list(whole(self.data))
+        bounds = self._bounds()
+        if bounds is None or any(step != 1 for *_, step in bounds.values()):
+            return None
+        for axis, (start, end, _) in bounds.items():
             taken = slice_range(shape[axis], start, end, 1)
             box[axis] = (taken.start, len(taken))
         return [tuple(box)]
@@ -317,19 +343,17 @@ class ExpandOp(PureOp, Movement, Tiles):
         return moved(x, dims, lambda data: np.broadcast_to(data, cast("tuple[int, ...]", dims)))
 
     def loops(self) -> tuple[str, ...]:
-        rank = len(shape_of(self.output.type))
-        count = shape_of(self.shape.type)[0]
-        wanted = numbers_in(self.shape)
-        # Where `shape` says 1, or nothing, the result has the input's dim, a tile's too.
-        free = [1] * (rank - count) + (wanted if wanted is not None else [-1] * count)
-        return tuple("parallel" if d == 1 else "whole" for d in free)
+        return ("parallel",) * len(shape_of(self.output.type))
 
     def operand_tiles(self, tile: Box) -> list[Box]:
         return first_cut(self, broadcast_box(tile, shape_of(self.input.type)))
 
     def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
+        wanted, dims = numbers_in(self.shape), box_shape(tile)
+        # Where `shape` says 1, or nothing, the result has the input's dim, a tile's too.
+        if wanted is not None and all(n in (1, d) for n, d in zip(wanted[::-1], dims[::-1], strict=False)):
+            return on_operands(self, operands)
+        return ExpandOp(operands[0], vector(*dims))
 
 
 @ge_op

@@ -7,7 +7,7 @@ import numpy as np
 from gecc.dialects.ge.gather import GatherElementsOp, GatherNDOp, GatherOp, OneHotOp, ScatterElementsOp, ScatterNDOp
 from gecc.dialects.ge.movement import FlattenOp, ReshapeOp, SqueezeOp, TransposeOp, UnsqueezeOp
 from gecc.dialects.ge.padding import PadOp
-from gecc.dialects.ge.rearrange import DepthToSpaceOp, ReverseSequenceOp, SpaceToDepthOp, TriluOp
+from gecc.dialects.ge.rearrange import CenterCropPadOp, DepthToSpaceOp, ReverseSequenceOp, SpaceToDepthOp, TriluOp
 from gecc.dialects.ge.resize import ResizeOp
 from gecc.dialects.ge.slicing import ConcatOp, ExpandOp, SliceOp, SplitOp, TileOp
 
@@ -48,6 +48,8 @@ def transpose(rng: Rng) -> Any:
 
 def reshape(rng: Rng) -> Any:
     a, b, c = sizes(rng, 3)
+    if rng.integers(2):
+        return ReshapeOp, [real(rng, 1, a * b, c, c), ints(*one_of(rng, (1, a, b, c, c), (a, -1, c, c)))], {}
     shape = one_of(rng, (0, -1), (0, 0, -1), (-1, b * c), (0, c, b), (-1, b, c), (a * b, -1), (b, a, 0), (a, b * c))
     return ReshapeOp, [real(rng, a, b, c), ints(*shape)], {}
 
@@ -99,10 +101,10 @@ def slice_(rng: Rng) -> Any:
 
 
 def pad(rng: Rng) -> Any:
-    shape = sizes(rng, int(rng.integers(1, 5)), 3, 5)
+    shape = sizes(rng, int(rng.integers(1, 5)), 3, 6)
     count = int(rng.integers(1, len(shape) + 1))
     axes = rng.permutation(len(shape))[:count]
-    pads = rng.integers(-1, 3, 2 * count)
+    pads = rng.integers(-1, 6 if rng.integers(2) else 3, 2 * count)
     mode = one_of(rng, "constant", "edge", "reflect", "wrap")
     fill = one_of(rng, None, np.float32(7)) if mode == "constant" else None
     return PadOp, [real(rng, *shape), pads, fill, axes], {"mode": mode}
@@ -234,6 +236,12 @@ def resize(rng: Rng) -> Any:
     return ResizeOp, [real(rng, *shape), None, scales, wanted], attributes
 
 
+def center_crop_pad(rng: Rng) -> Any:
+    shape = any_shape(rng)
+    axes = rng.permutation(len(shape))[: int(rng.integers(1, len(shape) + 1))].tolist()
+    return CenterCropPadOp, [real(rng, *shape), ints(*sizes(rng, len(axes), 0, 7))], {"axes": axes}
+
+
 CASES = {
     "ge.transpose": transpose,
     "ge.reshape": reshape,
@@ -243,6 +251,7 @@ CASES = {
     "ge.concat": concat,
     "ge.split": split,
     "ge.slice": slice_,
+    "ge.center_crop_pad": center_crop_pad,
     "ge.pad": pad,
     "ge.expand": expand,
     "ge.tile": tile,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from xdsl.utils.exceptions import VerifyException
 
+from gecc.dialects.ge.interfaces import made_for
 from gecc.dialects.ge.movement import FlattenOp, ReshapeOp, SqueezeOp, TransposeOp, UnsqueezeOp
 from gecc.dialects.ge.padding import PadOp
 from gecc.dialects.ge.rearrange import DepthToSpaceOp, ReverseSequenceOp, SpaceToDepthOp, TriluOp
@@ -307,20 +308,47 @@ def test_tiles_put_together_are_the_whole(op: object) -> None:
 @pytest.mark.parametrize(
     ("op", "loops"),
     [
-        (built(ReshapeOp, "4x6xf32", ints(4, 2, 3)), ("whole", "whole", "whole")),
+        (built(ReshapeOp, "4x6xf32", ints(4, 2, 3)), ("parallel", "whole", "whole")),
         (built(ReshapeOp, "4x6xf32", ints(0, 2, -1)), ("parallel", "whole", "whole")),
         (built(ReshapeOp, "4x6xf32", "2xi64"), ("whole", "whole")),
         (built(SqueezeOp, "4x1x5xf32", None), ("whole", "whole")),
         (built(SliceOp, "4x5xf32", "1xi64", ints(3)), ("whole", "parallel")),
         (built(SliceOp, "4x5xf32", ints(0), ints(FAR)), ("parallel", "parallel")),
-        (built(ExpandOp, "1x5xf32", ints(4, 5)), ("whole", "whole")),
+        (built(ExpandOp, "1x5xf32", ints(4, 5)), ("parallel", "parallel")),
+        (built(TileOp, "1x5xf32", ints(4, 1)), ("whole", "parallel")),
         (built(SplitOp, "5x4xf32", None, results=2), ("whole", "whole")),
-        (built(DepthToSpaceOp, "3x8x2x3xf32", blocksize=2), ("parallel", "whole", "whole", "whole")),
+        (built(DepthToSpaceOp, "3x8x2x3xf32", blocksize=2), ("parallel", "whole", "parallel", "parallel")),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_loops(op: Any, loops: tuple[str, ...]) -> None:
     assert op.loops() == loops
+
+
+@pytest.mark.parametrize(
+    ("op", "rows", "read"),
+    [
+        (built(SliceOp, "9x2xf32", ints(1), ints(9), None, ints(3)), (1, 2), (4, 4)),
+        (built(SliceOp, "9x2xf32", ints(-1), ints(-FAR), None, ints(-2)), (1, 2), (4, 3)),
+        (built(PadOp, "9x2xf32", ints(2, 0, 2, 0)), (4, 3), (2, 3)),
+        (built(PadOp, "9x2xf32", ints(2, 0, 2, 0), mode="edge"), (10, 3), (8, 1)),
+        (built(PadOp, "9x2xf32", ints(3, 0, 3, 0), mode="reflect"), (0, 2), (0, 4)),
+        (built(PadOp, "9x2xf32", ints(3, 0, 3, 0), mode="reflect"), (11, 4), (5, 4)),
+        (built(PadOp, "9x2xf32", ints(-3, 0, 2, 0)), (0, 2), (3, 2)),
+    ],
+)
+def test_what_a_tile_reads(op: Any, rows: tuple[int, int], read: tuple[int, int]) -> None:
+    assert op.operand_tiles((rows, (0, 2)))[0] == (read, (0, 2))
+
+
+def test_a_tile_that_ends_inside_of_a_block_is_cut_out_of_blocks() -> None:
+    op = built(DepthToSpaceOp, "1x4x5x2xf32", blocksize=2)
+    for rows, read, made in (((2, 4), (1, 2), ["depth_to_space"]), ((3, 4), (1, 3), ["depth_to_space", "slice"])):
+        tile = ((0, 1), (0, 1), rows, (0, 4))
+        assert op.operand_tiles(tile)[0][2] == read
+        of_tile = op.on_tile(tile, built(DepthToSpaceOp, f"1x4x{read[1]}x2xf32", blocksize=2).operands)
+        names = [each.name.removeprefix("ge.") for each in made_for(of_tile)]
+        assert [name for name in names if name not in ("test.op", "constant")] == made
 
 
 def test_a_start_never_falls_off_the_end_that_the_slice_walks_towards() -> None:
