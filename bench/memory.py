@@ -40,7 +40,7 @@ class Row:
     caller     bytes of inputs and results
     all        our arena with those in it, as onnxsim counts
     onnxsim    its arena; None where it is not installed or fails
-    left_out   tensors that onnxsim finds no size for and leaves out of its arena
+    left_out   tensors that onnxsim finds no size for and leaves out of its arena, without constants: these are weights
     """
 
     model: str
@@ -157,7 +157,8 @@ def _onnxsim(path: Path, shapes: Mapping[str, list[int]]) -> tuple[int | None, i
         return None, 0
     model, _ = onnxsim.simplify(onnx.load(path), overwrite_input_shapes=shapes or None)
     plan = onnxsim.plan_activation_memory(model)
-    return plan.arena_bytes, len(plan.unplanned)
+    constants = {name for node in model.graph.node if node.op_type == "Constant" for name in node.output}
+    return plan.arena_bytes, len(set(plan.unplanned) - constants)
 
 
 def _write(rows: list[Row], path: Path) -> None:

@@ -94,6 +94,7 @@ def _main(words: list[str]) -> int:
     [source] = open_sources(model)
     module = source.read(context)
     verify_input(module, source.name)
+    _refuse_what_stays(module, source.name)
     with tempfile.TemporaryDirectory(prefix="gecc-reduce-") as folder:
         if line.command:
             failure = _of_command(line, module, Path(folder))
@@ -101,6 +102,18 @@ def _main(words: list[str]) -> int:
             failure = _of_passes(line, module, context, registry)
         _reduce(module, failure, output)
     return OK
+
+
+def _refuse_what_stays(module: ModuleOp, name: str) -> None:
+    """Raises InputError for a module that nothing could be taken from."""
+    from ..transforms.memory.arena import arena_of
+    from ..transforms.rewriting import functions
+
+    there = list(functions(module))
+    if not there:
+        raise InputError(f"{name}: has no function")
+    if any(arena_of(function) is not None for function in there):
+        raise InputError(f"{name}: is on buffers; give what it was made from, with ge-bufferize first in --passes")
 
 
 def _reduce(module: ModuleOp, failure: Failure, output: Path) -> None:

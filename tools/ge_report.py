@@ -33,6 +33,9 @@ TOOL = "ge-report"
 KINDS: dict[str, Any] = {"--memory": memory, "--l2": l2}
 """Modules with FLAGS, HELP and make: report/__init__.py."""
 
+GEARS_SHOWN = 3
+"""Of a model's gears, in a message."""
+
 FLAGS = {
     "-h": Takes.NOTHING,
     "--help": Takes.NOTHING,
@@ -47,7 +50,8 @@ usage: ge-report KIND MODEL -o FILE [flags]      (.onnx, or .mlir at any stage; 
 
 what goes in
   -O0 .. -O3               passes before the report; by default -O3 for ONNX, none for MLIR
-  --input-shape="x:1,3,224,224;y:1,77"   sizes for the free dims of inputs, before the passes
+  --input-shape="x:1,3,224,224;y:1,77"   sizes for the free dims of inputs, before the passes; of a model in gears,
+                           which one
 """
 
 
@@ -101,10 +105,11 @@ def _check(line: Line) -> str:
 
 def _module(line: Line, context: Context, registry: Registry) -> ModuleOp:
     """The model, after the passes that are asked for."""
-    from ..dialects.ge.gears import gears
+    from ..dialects.ge.gears import gears, written_inputs
     from ..driver.instrument import run_or_tell
     from ..driver.phases import DEFAULT_LEVEL, parse_level, plan
     from ..transforms.shape.bind import bind_shapes
+    from ..transforms.shape.gears import keep_fitting
 
     shapes = parse_one_shape(line.flags.get("--input-shape", ""))
     [source] = open_sources(None if line.files[0] == "-" else line.files[0])
@@ -112,12 +117,14 @@ def _module(line: Line, context: Context, registry: Registry) -> ModuleOp:
     def read() -> ModuleOp:
         module = source.read(context)
         verify_input(module, source.name)
-        if shapes:
+        several = gears(module)
+        if several and not shapes:
+            flags = " or ".join(f"--input-shape={text}" for text in map(written_inputs, several[:GEARS_SHOWN]))
+            raise InputError(f"{source.name}: is a model in {len(several)} gears; a report is on one: {flags}")
+        if several:
+            keep_fitting(module, shapes, {})
+        elif shapes:
             bind_shapes(module, shapes)
-        if several := len(gears(module)):
-            raise InputError(
-                f"{source.name} is a model in {several} gears; a report is on one shape: see --input-shape"
-            )
         return module
 
     module = read()

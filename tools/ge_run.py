@@ -175,15 +175,12 @@ def _in_one_gear(
     module: ModuleOp, shapes: dict[str, tuple[int, ...]], arrays: dict[str, Any]
 ) -> dict[str, tuple[int, ...]]:
     """Of a model in gears only the one stays that the shapes and the arrays fit; returns the shapes yet to be given."""
-    from ..dialects.ge.gears import fitting_gear, gears, input_dims
-    from ..transforms.shape.gears import keep_gear
+    from ..dialects.ge.gears import gears
+    from ..transforms.shape.gears import keep_fitting
 
     if not gears(module):
         return shapes
-    known = {name for function in gears(module) for name, _ in input_dims(function)}
-    if strange := next((name for name in shapes if name not in known), None):
-        raise UsageError(f"the model has no input '{strange}'; its inputs are {', '.join(sorted(known))}")
-    keep_gear(module, fitting_gear(module, shapes | {name: array.shape for name, array in arrays.items()}))
+    keep_fitting(module, shapes, {name: array.shape for name, array in arrays.items()})
     return {}
 
 

@@ -1,6 +1,7 @@
 """
 Makes a module that fails smaller while it still fails: delta debugging on what a function is made of.
 
+    functions   one of several, a model's gears say, that fails alone
     outputs     fewer results
     end         the result of an op in the middle is the only one: what comes after goes
     start       results of ops become inputs: what comes before goes
@@ -28,6 +29,8 @@ from ..dialects.ge.attributes import SplatAttr, WeightAttr
 from ..dialects.ge.constants import ConstantOp
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.data import value_of, weight_files
+from ..dialects.ge.errors import UsageError
+from ..dialects.ge.gears import GEAR_OF
 from ..dialects.ge.types import is_shaped, shape_of, tensor_type
 from ..frontend.nodes import OPSETS
 from ..transforms.base import NAMES
@@ -42,7 +45,7 @@ Tell = Callable[[str, ModuleOp], None]
 
 class Reducer:
     """
-    module   one with a single function, which fails; not changed
+    module   one that fails; not changed
     fails    whether a candidate, which it may change, fails as the module does
     tell     hears of each step as it starts and of each gain: the step's name, the smallest module so far
     """
@@ -53,7 +56,12 @@ class Reducer:
         self._fails, self._tell, self._step = fails, tell or (lambda step, module: None), ""
 
     def run(self) -> ModuleOp:
-        """The smallest module found that still fails."""
+        """
+        The smallest module found that still fails.
+
+        raises  UsageError where no function of it fails alone
+        """
+        self._one_function()
         steps: dict[str, Callable[[], bool]] = {
             "outputs": lambda: self._chunks(lambda f: len(_returned(f)), _drop_outputs),
             "end": self._end,
@@ -89,6 +97,13 @@ class Reducer:
         self.module = candidate
         self._tell(self._step, candidate)
         return True
+
+    def _one_function(self) -> None:
+        self._step = "functions"
+        count = len(_functions(self.module))
+        alone = (self._attempt(lambda f, k=k: _keep_only(f, k), smaller=False) for k in range(count))
+        if count > 1 and not any(alone):
+            raise UsageError(f"none of the {count} functions fails alone; what is made smaller is one function")
 
     def _chunks(self, items: Items, drop: Drop) -> bool:
         gained, chunk = False, items(_function(self.module))
@@ -142,8 +157,12 @@ def size(module: ModuleOp) -> tuple[int, int, int, int]:
 # ------------------------------------------------------------------ what there is
 
 
+def _functions(module: ModuleOp) -> list[FuncOp]:
+    return [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+
+
 def _function(module: ModuleOp) -> FuncOp:
-    return next(op for op in module.body.block.ops if isinstance(op, FuncOp))
+    return _functions(module)[0]
 
 
 def _returned(function: FuncOp) -> Sequence[SSAValue]:
@@ -169,6 +188,16 @@ def _sizes(function: FuncOp) -> list[int]:
 
 
 # ------------------------------------------------------------------ edits
+
+
+def _keep_only(function: FuncOp, index: int) -> None:
+    """Of the module's functions."""
+    functions = _functions(cast(ModuleOp, function.parent_op()))
+    functions[index].attributes.pop(GEAR_OF, None)
+    for other in functions:
+        if other is not functions[index]:
+            other.detach()
+            other.erase(safe_erase=False)
 
 
 def _drop_outputs(function: FuncOp, part: range) -> None:

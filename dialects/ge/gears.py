@@ -47,6 +47,11 @@ def fitting_gear(module: ModuleOp, shapes: Mapping[str, Sequence[int]]) -> FuncO
     raise InputError(f"no gear of the model takes {given}; its gears are {listed}")
 
 
+def written_inputs(function: FuncOp) -> str:
+    """`x:1,3;y:1,77`, as --input-shape takes it."""
+    return ";".join(_written(*one) for one in input_dims(function))
+
+
 def input_dims(function: FuncOp) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and dims of the inputs that are tensors or buffers."""
     attrs = cast("Sequence[DictionaryAttr]", function.arg_attrs.data) if function.arg_attrs is not None else ()

@@ -177,13 +177,16 @@ def _study(request: Request) -> Study:
     from ...driver.options import PassRequest, build
     from ...transforms.fusion.fusion import inline
     from ...transforms.l2.l2_fusion import L2Fusion, is_group
+    from ...transforms.memory.arena import arena_of
 
     module = request.module
     one = build(PassRequest(L2Fusion.name, request.flags.get("--l2-options", "")), request.registry)
     assert isinstance(one, L2Fusion)
     machine = one.machine()
-    one.apply(request.context, module)
     function = _function(module)
+    if arena_of(function) is not None:
+        raise InputError(f"@{function.sym_name.data} is on buffers; L2 is judged from what it was before ge-bufferize")
+    one.apply(request.context, module)
 
     ops, bands = _numbered(function)
     steps = [Step(_words(op), flops_of(op), sum(nbytes(r.type) for r in op.results if has_bytes(r))) for op in ops]

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from ...dialects.ge.errors import UsageError
-from ...dialects.ge.gears import GEAR_OF, gears
+from ...dialects.ge.gears import GEAR_OF, fitting_gear, gears, input_dims
 from ..rewriting import functions
 from .bind import bind_function, symbols_of
 
@@ -102,6 +102,20 @@ def in_gears(module: ModuleOp, shapes: Sequence[Shapes]) -> ModuleOp:
     copy = module.clone()
     make_gears(copy, shapes)
     return copy
+
+
+def keep_fitting(module: ModuleOp, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Sequence[int]]) -> None:
+    """
+    Of a model in gears only the first stays that inputs of these shapes fit; it is then the model at one shape.
+
+    shapes   that were asked for, by input; -1 fits any size
+    values   of what the inputs are to be, as far as it is known; names that are no inputs do not count
+    raises   UsageError for a shape of what is no input; InputError that lists the gears where none fits
+    """
+    known = {name for function in gears(module) for name, _ in input_dims(function)}
+    if strange := next((name for name in shapes if name not in known), None):
+        raise UsageError(f"the model has no input '{strange}'; its inputs are {', '.join(sorted(known))}")
+    keep_gear(module, fitting_gear(module, {**shapes, **values}))
 
 
 def keep_gear(module: ModuleOp, function: FuncOp) -> None:

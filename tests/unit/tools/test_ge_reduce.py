@@ -166,6 +166,11 @@ def test_usage(tool: Tool, model: Path, words: list[str], said: str):
     assert (result.code, said in result.err) == (2, True), result.err
 
 
+def test_a_module_without_a_function_is_one_line(tool: Tool):
+    Path("m.mlir").write_text("builtin.module {}")
+    assert tool("m.mlir", "--", "false") == (1, "", "ge-reduce: error: m.mlir: has no function\n")
+
+
 def test_help_names_every_flag(tool: Tool):
     result = tool("--help")
     assert result.code == 0

@@ -1,5 +1,6 @@
 """Models of several shapes, from the command lines that ask for them to the run that picks one."""
 
+import csv
 import re
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from gecc.driver import plugins
-from gecc.tools import ge, ge_opt, ge_report, ge_run
+from gecc.tools import ge, ge_opt, ge_reduce, ge_report, ge_run
 
 
 class Result(NamedTuple):
@@ -116,6 +117,38 @@ def test_ge_run_takes_the_gear_that_the_input_fits(batch: int, tool: Tool):
         assert (result.code, result.out.splitlines()[0].split()[:3]) == (0, ["y", f"float32[{batch},", "512]"])
 
 
+def test_a_report_is_on_the_gear_that_the_input_shape_names(tool: Tool):
+    tool(ge, f"--model=m.onnx --output=n.mlir {SEVERAL}")
+    result = tool(ge_report, "--memory n.mlir --input-shape=x:2,3,8,8 --strategy=given,balanced -o a.csv")
+    assert result.code == 0
+    with Path("a.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    # The arena in the text is the largest gear's; the plan made anew is this one's, half of it.
+    assert {row["strategy"]: (int(row["size"]), int(row["arena"])) for row in rows} == {
+        "given": (2 * 8 * 8 * 8 * 4, 4 * 8 * 8 * 8 * 4),
+        "balanced": (2 * 8 * 8 * 8 * 4, 2 * 8 * 8 * 8 * 4),
+    }
+
+
+def test_a_model_in_gears_is_made_smaller_as_the_gear_that_fails(tool: Tool):
+    assert tool(ge_opt, "--input-shape=x:1|2,3,8,8 -O0 m.onnx -o g.mlir").code == 0
+    Path("check.py").write_text("import sys; sys.exit('2x8x8x8xf32' in open(sys.argv[1]).read())")
+    result = tool(ge_reduce, f"g.mlir -o r.mlir -- {sys.executable} check.py")
+    assert result.code == 0
+    text = Path("r.mlir").read_text()
+    assert text.count("func.func") == 1
+    assert "2x8x8x8xf32" in text
+    assert "ge.gear_of" not in text
+
+
+def test_what_fails_only_as_several_functions_is_not_made_smaller(tool: Tool):
+    assert tool(ge_opt, "--input-shape=x:1|2,3,8,8 -O0 m.onnx -o g.mlir").code == 0
+    Path("check.py").write_text("import sys; sys.exit(open(sys.argv[1]).read().count('func.func') == 2)")
+    result = tool(ge_reduce, f"g.mlir -o r.mlir -- {sys.executable} check.py")
+    message = "none of the 2 functions fails alone; what is made smaller is one function"
+    assert (result.code, result.err.splitlines()[-1]) == (2, f"ge-reduce: error: {message}")
+
+
 def test_verify_numerics_looks_at_every_gear(tool: Tool, monkeypatch: pytest.MonkeyPatch):
     from gecc import reference
 
@@ -146,7 +179,26 @@ def test_verify_numerics_looks_at_every_gear(tool: Tool, monkeypatch: pytest.Mon
             ge_report,
             "--memory n.mlir -o a.csv",
             1,
-            "n.mlir is a model in 3 gears; a report is on one shape: see --input-shape",
+            "n.mlir: is a model in 3 gears; a report is on one: "
+            "--input-shape=x:1,3,8,8 or --input-shape=x:2,3,8,8 or --input-shape=x:4,3,8,8",
+        ),
+        (
+            ge_report,
+            "--memory n.mlir --input-shape=x:3,3,8,8 -o a.csv",
+            1,
+            "no gear of the model takes x:3,3,8,8; its gears are x:1,3,8,8; x:2,3,8,8; x:4,3,8,8",
+        ),
+        (
+            ge_report,
+            "--l2 n.mlir --input-shape=x:2,3,8,8 -o a.csv",
+            1,
+            "@main_1 is on buffers; L2 is judged from what it was before ge-bufferize",
+        ),
+        (
+            ge_reduce,
+            "n.mlir -- false",
+            1,
+            "n.mlir: is on buffers; give what it was made from, with ge-bufferize first in --passes",
         ),
         (
             ge,
