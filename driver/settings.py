@@ -29,7 +29,7 @@ from .schemas import CONFIG, L2, MEMORY, read_config
 if TYPE_CHECKING:
     from .registry import Registry
 
-FOLD, FUSE, TILE, REUSE = "constant-folding", "op-fusion", "l2-fusion", "memory-reuse"
+FOLD, FUSE, TILE, BUFFERS, REUSE = "constant-folding", "op-fusion", "l2-fusion", "ge-bufferize", "memory-reuse"
 PRECISION = "precision"
 RESULT_FILE = "fusion_result.json"
 
@@ -294,6 +294,8 @@ def _memory(found: _Collector, given: Mapping[str, str], variables: Mapping[str,
         _one_of("GE_MEMORY_STRATEGY", strategy, ("conservative", "balanced", "aggressive"))
         said_by = f"GE_MEMORY_STRATEGY={strategy}"
         found.option(REUSE, "strategy", strategy, said_by, default=strategy == "balanced")
+        for option in ("in_place", "views") if strategy == "conservative" else ():
+            found.option(BUFFERS, option, False, said_by)
 
 
 def _l2(found: _Collector, given: Mapping[str, str], variables: Mapping[str, str]) -> None:

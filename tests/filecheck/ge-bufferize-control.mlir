@@ -1,4 +1,6 @@
 // RUN: ge-opt --ge-bufferize --memory-reuse --verify-each %s | filecheck %s
+// RUN: ge-opt --ge-bufferize --memory-reuse="strategy=conservative" --verify-each %s | filecheck %s --check-prefix=TAKEN
+// RUN: ge-opt --ge-bufferize="in-place=false views=false" --memory-reuse --verify-each %s | filecheck %s --check-prefix=APART
 
 // The branches are written straight into the result's buffer. Slots of 16 * 4 = 64 bytes: %p lives until the second
 // branch, [0, 4). The first branch's steps are 2 and 3, the second's 4: %0 and %1 share a place, for only one runs.
@@ -34,7 +36,13 @@ func.func @branches_share(%c: tensor<i1>, %x: tensor<4x4xf32>) -> tensor<4x4xf32
 
 // Relu reads an index no later than it writes it: the next state lies over the last one, and the result over what the
 // loop starts with. One slot for all; no copy.
+// Taken apart, the next state has a slot of its own, and goes to where the next iteration finds it. Never in place, the
+// result does not lie over what the loop starts with either: %v, %r and %b, of which two are alive at a time.
 // CHECK-LABEL: @carried_in_place
+// TAKEN-LABEL: @carried_in_place
+// TAKEN-SAME: ge.arena_bound = 128
+// APART-LABEL: @carried_in_place
+// APART-SAME: ge.arena_bound = 128
 func.func @carried_in_place(%m: tensor<i64>, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // CHECK-NEXT: %v = ge.slot
   // CHECK-NEXT: ge.launch ins(%x {{.*}} outs(%v
@@ -43,6 +51,18 @@ func.func @carried_in_place(%m: tensor<i64>, %x: tensor<4x4xf32>) -> tensor<4x4x
   // CHECK:        ge.launch ins(%v {{.*}} outs(%v
   // CHECK:      }
   // CHECK:      ge.launch ins(%v, %x {{.*}} outs(%y
+  // TAKEN:      %v = ge.slot
+  // TAKEN:      %[[NEXT:.*]] = ge.slot
+  // TAKEN:      scf.while
+  // TAKEN:        ge.launch ins(%v : {{.*}} outs(%[[NEXT]]
+  // TAKEN:        "memref.copy"(%[[NEXT]], %v)
+  // TAKEN:        scf.yield
+  // APART:      ge.launch ins(%x {{.*}} outs(%v
+  // APART:      "memref.copy"(%v, %r)
+  // APART:      scf.while
+  // APART:        ge.launch ins(%r : {{.*}} outs(%b
+  // APART:        "memref.copy"(%b, %r)
+  // APART:        scf.yield
   %v = ge.exp %x : tensor<4x4xf32> -> tensor<4x4xf32>
   %r = ge.loop %m, none, %v : tensor<i64>, tensor<4x4xf32> -> tensor<4x4xf32> {
   ^bb0(%i: tensor<i64>, %go: tensor<i1>, %a: tensor<4x4xf32>):

@@ -1,5 +1,6 @@
 // RUN: ge-opt --ge-bufferize --verify-each %s | filecheck %s
 // RUN: ge-opt --ge-bufferize="in-place=false" --verify-each %s | filecheck %s --check-prefix=APART
+// RUN: ge-opt --ge-bufferize="views=false" --verify-each %s | filecheck %s --check-prefix=NO-VIEW
 
 // Inputs, then the caller's buffers for the results, then the arena. What is returned is computed straight into the
 // caller's buffer; what is not gets a slot.
@@ -192,4 +193,34 @@ func.func @again(%x: memref<4xf32>, %y: memref<4xf32> {ge.result}, %arena: memre
   // CHECK-NEXT: func.return
   "memref.copy"(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
   func.return
+}
+
+// Without views a reshape, a part and a weight in another order are launches with slots of their own, as any op. %a and
+// %b are 64 bytes, %c 64 (32 rounded up), %t 128: 64 with views, and without them 64 + 128 when %t is made.
+// CHECK-LABEL: @views_or_not
+// CHECK-SAME: ge.arena_bound = 64
+// NO-VIEW-LABEL: @views_or_not
+// NO-VIEW-SAME: ge.arena_bound = 192
+func.func @views_or_not(%x: tensor<4x4xf32>) -> tensor<1x4xf32> {
+  // CHECK:      ge.launch ins(%x {{.*}} outs(%a
+  // CHECK:      %b = memref.reinterpret_cast %a
+  // CHECK-NEXT: %c = memref.subview %b
+  // CHECK:      %t = memref.reinterpret_cast %w
+  // CHECK-NEXT: ge.launch ins(%c, %t {{.*}} outs(%y
+  // NO-VIEW:     ge.launch ins(%x {{.*}} outs(%a
+  // NO-VIEW:     ge.launch ins(%a {{.*}} outs(%b
+  // NO-VIEW:     ge.launch ins(%b {{.*}} outs(%c
+  // NO-VIEW:     ge.launch ins(%w {{.*}} outs(%t
+  // NO-VIEW:     ge.launch ins(%c, %t {{.*}} outs(%y
+  // NO-VIEW-NOT: memref.subview
+  %s = ge.constant dense<[2, 8]> : tensor<2xi64>
+  %0 = ge.constant dense<[0]> : tensor<1xi64>
+  %1 = ge.constant dense<[1]> : tensor<1xi64>
+  %w = ge.constant #ge.splat<0.5> : tensor<4x8xf32>
+  %a = ge.exp %x : tensor<4x4xf32> -> tensor<4x4xf32>
+  %b = ge.reshape %a, %s : tensor<4x4xf32>, tensor<2xi64> -> tensor<2x8xf32>
+  %c = ge.slice %b, %0, %1 : tensor<2x8xf32>, tensor<1xi64>, tensor<1xi64> -> tensor<1x8xf32>
+  %t = ge.transpose %w perm [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+  %y = ge.matmul %c, %t : tensor<1x8xf32>, tensor<8x4xf32> -> tensor<1x4xf32>
+  func.return %y : tensor<1x4xf32>
 }

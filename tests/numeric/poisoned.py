@@ -8,17 +8,26 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from gecc.dialects.ge.memory import SlotOp
+from gecc.dialects.ge.memory import LaunchOp, SlotOp
 from gecc.dialects.ge.types import nbytes
 from gecc.driver.poison import PoisonedArena
 from gecc.driver.registry import default_registry
 from gecc.planning import Buffer, find_violation
 from gecc.reference import Arena, run
+from gecc.reference.arena import lies_over
 from gecc.transforms.memory.ge_bufferize import GeBufferize
 from gecc.transforms.memory.memory_reuse import MemoryReuse
 
 CONTEXT = default_registry(lambda text: None).context()
 BALANCED = (GeBufferize(), MemoryReuse())
+
+
+class NothingInPlace(Arena):
+    """Says so where a result lies over an operand, also in a branch, and over what a loop carries."""
+
+    def launch(self, op: LaunchOp, ins: Sequence[Any], outs: Sequence[Any], compute: Any) -> None:
+        assert not any(x.size and lies_over(out, x) for out in outs for x in ins), f"in place:\n{op}"
+        super().launch(op, ins, outs, compute)
 
 
 def check_in_one_arena(

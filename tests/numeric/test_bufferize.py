@@ -22,6 +22,7 @@ PASSES = [
     [GeBufferize(in_place=False), MemoryReuse()],
     [GeBufferize(), MemoryReuse()],
     [GeBufferize(), MemoryReuse(strategy="conservative", alignment=32)],
+    [GeBufferize(in_place=False, views=False), MemoryReuse(strategy="conservative")],
     [GeBufferize(), MemoryReuse(strategy="aggressive", reuse_policy="size")],
     [GeBufferize(), MemoryReuse(max_reuse_ratio=0.5), MemoryReuse()],
 ]
@@ -374,5 +375,5 @@ def test_what_is_weighed_is_what_comes_out(module: ModuleOp):
     GeBufferize().apply(CONTEXT, bufferized)
     (function,) = bufferized.body.block.ops
     (tensors,) = module.body.block.ops
-    peak = planned(tensors.body.block, Rules(), in_place=True).peak
+    peak = planned(tensors.body.block, Rules()).peak
     assert function.attributes["ge.arena_bound"].value.data == peak

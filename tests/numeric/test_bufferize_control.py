@@ -12,6 +12,7 @@ from gecc.transforms.memory.ge_bufferize import GeBufferize
 from gecc.transforms.memory.memory_reuse import MemoryReuse
 
 from .control_cases import CASES
+from .poisoned import NothingInPlace, assert_same
 from .test_bufferize import CONTEXT, PASSES, check_plan, parse
 
 WAYS: dict[str, list[Any]] = {"m": [0, 1, 3], "c": [False, True]}
@@ -45,3 +46,22 @@ def test_no_body_is_left_on_tensors(case: str):
     for one in (GeBufferize(), MemoryReuse()):
         one.apply(CONTEXT, module)
     assert not {"ge.if", "ge.loop", "ge.scan"} & {op.name for op in module.walk()}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "passes",
+    [
+        pytest.param([GeBufferize(in_place=False, views=False)], id="never put in place"),
+        pytest.param([GeBufferize(), MemoryReuse(strategy="conservative")], id="taken apart again"),
+    ],
+)
+def test_conservative_holds_in_bodies(case: str, passes: list[Any]):
+    module = parse(CASES[case])
+    inputs = make_inputs(module)
+    expected = run(module, inputs)
+    for one in passes:
+        one.apply(CONTEXT, module)
+    module.verify()
+    check_plan(module)
+    assert_same(run(module, inputs, arena=NothingInPlace()), expected)

@@ -9,19 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from gecc.reference import make_inputs
+from gecc.reference import make_inputs, run
 from gecc.transforms.memory.ge_bufferize import GeBufferize
 from gecc.transforms.memory.memory_order import MemoryOrder
 from gecc.transforms.memory.memory_reuse import MemoryReuse
 
 from .graphs import programs
 from .memory_graphs import modules
-from .poisoned import check_in_one_arena
+from .poisoned import NothingInPlace, check_in_one_arena
 
 PIPELINES: list[list[Any]] = [
     [GeBufferize()],
     [GeBufferize(), MemoryOrder()],
     [GeBufferize(in_place=False), MemoryReuse()],
+    [GeBufferize(in_place=False, views=False), MemoryReuse()],
     *([GeBufferize(), MemoryReuse(strategy=name)] for name in ("conservative", "balanced", "aggressive")),
     *([GeBufferize(), MemoryReuse(algorithm=name)] for name in ("ge-binary-block", "ge-max-block", "search")),
     [GeBufferize(), MemoryReuse(max_reuse_ratio=0.6, alignment=32)],
@@ -32,7 +33,10 @@ pipelines = st.sampled_from(PIPELINES)
 
 def check(module: ModuleOp, passes: list[Any]) -> None:
     module.verify()
-    check_in_one_arena(module, [make_inputs(module, seed) for seed in (0, 1)], passes)
+    inputs = [make_inputs(module, seed) for seed in (0, 1)]
+    bufferized = check_in_one_arena(module, inputs, passes)
+    if not passes[0].in_place or getattr(passes[-1], "strategy", None) == "conservative":
+        run(bufferized, inputs[0], arena=NothingInPlace())
 
 
 @given(modules(), pipelines)

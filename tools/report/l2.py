@@ -289,7 +289,7 @@ def _moved(function: FuncOp, machine: Target, page: int, moved: Sequence[Moved])
     from ...transforms.memory.ge_bufferize import bufferize
 
     copy = function.clone()
-    bufferize(copy, in_place=True)
+    bufferize(copy)
     lay_out(copy, Layout(alignment=machine.alignment))
     trace = trace_of_function(copy, machine.l2_bytes, page)
     parts = trace.by_op()

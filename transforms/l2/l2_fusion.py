@@ -241,7 +241,7 @@ class L2Fusion(GePass):
         copy = function.clone()
         values = list(zip(_values(function), _values(copy), strict=True))
         with collecting(Report()):
-            buffers = bufferize(copy, in_place=True)
+            buffers = bufferize(copy)
             lay_out(copy, Layout(alignment=machine.alignment))
         trace = trace_of_function(copy, machine.l2_bytes, self.page)
         addresses: dict[SSAValue, int] = {}

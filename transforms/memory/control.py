@@ -180,7 +180,7 @@ class _Loops(_Emitter):
             if argument.first_use is None:
                 continue
             row = _row(block, self.buffer(value), axis, at(way))
-            if argument in elsewhere:
+            if argument in elsewhere or not inner.rules.views:
                 inner.buffers[argument] = self.slot(argument)
                 inner.copy(row, inner.buffers[argument])
             else:
@@ -219,7 +219,9 @@ class _Loops(_Emitter):
         over = computed_over_arguments(inner.plan.steps, inner.plan.homes, inner.joined.ops, arguments)
         elsewhere = _seen_otherwise_than_by_launches(inner.steps)
         returned, homes = inner.steps.returned, inner.plan.homes
-        straight = {k for k in rows if homes.get(returned[k]) == k and returned[k] not in elsewhere}
+        straight = {
+            k for k in rows if inner.rules.views and homes.get(returned[k]) == k and returned[k] not in elsewhere
+        }
         inner.results = {k: current[k] for k in sorted(over)} | {k: rows[k] for k in sorted(straight)}
         inner.run()
         for k in sorted(rows.keys() - straight):

@@ -43,6 +43,7 @@ from .steps import is_buffer, is_constant
 class GeBufferize(GePass):
     """
     in_place  whether results may lie over operands that die there, and operands of a concat inside its result
+    views     whether a reshape, a slice and the like give the bytes that are there already
     """
 
     name = "ge-bufferize"
@@ -51,26 +52,27 @@ class GeBufferize(GePass):
     summary = "Turns tensors into buffers: launches, views, and slots in one arena"
 
     in_place: bool = True
+    views: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         sizes: dict[FuncOp, int] = {}
         for function in functions(op):
             if function.body.blocks and not _is_on_buffers(function):
-                bufferize(function, self.in_place)
+                bufferize(function, self.in_place, self.views)
                 sizes[function] = lay_out(function, Layout(sharing="none"))
         share_arena(op, sizes)
 
 
-def bufferize(function: FuncOp, in_place: bool) -> Mapping[SSAValue, SSAValue]:
+def bufferize(function: FuncOp, in_place: bool = True, views: bool = True) -> Mapping[SSAValue, SSAValue]:
     """
-    The function on buffers, with slots that are yet to be placed.
+    The function on buffers, with slots that are yet to be placed; `in_place` and `views` as the pass has them.
 
     returns  the buffer of each value that the function had
     raises   InputError where that cannot be
     """
     _refuse_control_flow(function)
     refuse_free_dims(function)
-    return _Bufferizer(function, in_place).run()
+    return _Bufferizer(function, Rules(in_place, views)).run()
 
 
 def _is_on_buffers(function: FuncOp) -> bool:
@@ -90,10 +92,10 @@ def _refuse_control_flow(function: FuncOp) -> None:
 class _Bufferizer:
     """One function: its arguments, its body, what it returns."""
 
-    def __init__(self, function: FuncOp, in_place: bool) -> None:
+    def __init__(self, function: FuncOp, rules: Rules) -> None:
         self.function, self.old = function, function.body.block
-        self.rules, self.new = Rules(), Block()
-        self.plan = planned(self.old, self.rules, in_place)
+        self.rules, self.new = rules, Block()
+        self.plan = planned(self.old, rules)
         self.steps = self.plan.steps
 
     def run(self) -> dict[SSAValue, SSAValue]:

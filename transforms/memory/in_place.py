@@ -29,6 +29,8 @@ def overwritten(steps: Steps) -> dict[SSAValue, SSAValue]:
 
     cost   linear in ops
     """
+    if not steps.rules.in_place:
+        return {}
     last: dict[SSAValue, int] = {}
     made: set[SSAValue] = set()
     for at, step in enumerate(steps.list):
@@ -62,6 +64,8 @@ def computed_over_arguments(
 
     cost        linear in ops
     """
+    if not steps.rules.in_place:
+        return set()
     last: dict[SSAValue, int] = {}
     made: dict[SSAValue, int] = {}
     for at, step in enumerate(steps.list):

@@ -43,7 +43,7 @@ def joined(steps: Steps, over: Mapping[SSAValue, SSAValue], alive: Alive) -> Joi
 
     cost    linear in ops, and Alive.merge for each concatenation
     """
-    return _Joiner(steps, over, alive).run()
+    return _Joiner(steps, over, alive).run() if steps.rules.in_place else Joined({}, ())
 
 
 class _Joiner:

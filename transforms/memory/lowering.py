@@ -57,7 +57,7 @@ class Lowering:
 
     def inner(self, body: Block, new: Block) -> Lowering:
         """For a body of an op of this block."""
-        plan = planned(body, self.rules, self.plan.in_place, self.steps)
+        plan = planned(body, self.rules, self.steps)
         return Lowering(body, new, plan, self.rules, self.arena, self)
 
     def run(self) -> None:

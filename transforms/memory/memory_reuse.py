@@ -42,9 +42,10 @@ class MemoryReuse(GePass):
     alignment         bytes, a power of two; of offsets and of the arena's size
     reuse_policy      lifetime: whoever does not live together may share; size: only within one size class
     max_reuse_ratio   largest share of the planned bytes at addresses that another tensor uses too, 0 to 1
-    strategy          conservative: no result lies over an operand, greedy; balanced: as ge-bufferize left it, greedy
-                      and up to a second of search; aggressive: launches run in another order where that makes the
-                      least possible arena smaller, and up to ten seconds of search
+    strategy          conservative: no result lies over an operand (GE_MEMORY_STRATEGY has ge-bufferize make no views
+                      either), greedy; balanced: as ge-bufferize left it, greedy and up to a second of search;
+                      aggressive: launches run in another order where that makes the least possible arena smaller, and
+                      up to ten seconds of search
     algorithm         instead of the strategy's: greedy, search, or, to compare with, what GE does
     """
 

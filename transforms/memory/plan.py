@@ -22,7 +22,6 @@ class Shared:
     over      result -> the operand that it lies over
     homes     computed value -> the place of the returned value, it or a view of it, whose buffer it is computed into
     peak      bytes alive at a time, at most
-    in_place  as `planned` was told
     """
 
     steps: Steps
@@ -30,32 +29,30 @@ class Shared:
     joined: Joined
     homes: Mapping[SSAValue, int]
     peak: int
-    in_place: bool
 
 
-def planned(block: Block, rules: Rules, in_place: bool, outer: Steps | None = None) -> Shared:
+def planned(block: Block, rules: Rules, outer: Steps | None = None) -> Shared:
     """
-    in_place  whether results may lie over operands, and operands inside a join's result
-    outer     of the block around, for a body
+    outer   of the block around, for a body
 
-    cost      linear in ops, and Alive.merge for each part and join
+    cost    linear in ops, and Alive.merge for each part and join
     """
     parts = Steps(block, rules, outer=outer)
     made = {step.op for step in parts.list if step.kind == "part"}
     if not made:
-        return _shared(parts, in_place)
-    plain = _shared(Steps(block, rules, made, outer), in_place)
+        return _shared(parts)
+    plain = _shared(Steps(block, rules, made, outer))
     launched = _too_long_as_parts(parts, Steps(block, rules, made, outer))
-    some = _shared(Steps(block, rules, launched, outer) if launched else parts, in_place)
+    some = _shared(Steps(block, rules, launched, outer) if launched else parts)
     return some if some.peak <= plain.peak else plain
 
 
-def _shared(steps: Steps, in_place: bool) -> Shared:
+def _shared(steps: Steps) -> Shared:
     homes = _homes(steps)
-    over = overwritten(steps) if in_place else {}
+    over = overwritten(steps)
     alive = Alive(steps, over, homes)
-    chosen = joined(steps, over, alive) if in_place else Joined({}, ())
-    return Shared(steps, over, chosen, homes, alive.peak, in_place)
+    chosen = joined(steps, over, alive)
+    return Shared(steps, over, chosen, homes, alive.peak)
 
 
 def _homes(steps: Steps) -> dict[SSAValue, int]:

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
 
 class Rules:
-    """Answers are kept: however deep bodies are nested, each is looked at once."""
+    """
+    Answers are kept: however deep bodies are nested, each is looked at once.
 
-    def __init__(self) -> None:
+    in_place, views   as ge-bufferize was told
+    """
+
+    def __init__(self, in_place: bool = True, views: bool = True) -> None:
+        self.in_place, self.views = in_place, views
         self._groups: dict[FusionOp, Tiled | None] = {}
         self._control: dict[Operation, bool] = {}
         self._workspace: dict[Operation, int] = {}
@@ -52,5 +57,5 @@ class Rules:
             from .plan import planned
 
             bodies = (region.block for region in op.regions)
-            self._workspace[op] = max(planned(body, self, True, around).peak for body in bodies)
+            self._workspace[op] = max(planned(body, self, around).peak for body in bodies)
         return self._workspace[op]

@@ -36,7 +36,15 @@ COMPUTES = ("launch", "tiled", "control")
 
 
 class Rules(Protocol):
-    """What steps depend on beside the ops."""
+    """
+    What steps depend on beside the ops.
+
+    in_place  whether results may lie over operands, and operands inside a join's result
+    views     whether results may be an operand's bytes, or a part of them
+    """
+
+    in_place: bool
+    views: bool
 
     def cut(self, group: FusionOp) -> bool:
         """Whether a group can run tile by tile."""
@@ -141,6 +149,9 @@ class Steps:
             return
         if self.rules.on_buffers(op):
             self.list.append(Step(op, "control", reads))
+            return
+        if not self.rules.views:
+            self.list.append(Step(op, "launch", reads))
             return
         source = _viewed(op)
         if source is not None and not self.in_pieces(self.resolve(source)):

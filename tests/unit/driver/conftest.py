@@ -69,6 +69,8 @@ class BufferPass(GePass):
     ge_name = "BufferizePass"
     level = 0
     summary = "Tensors become buffers."
+    in_place: bool = True
+    views: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None: ...
 

@@ -89,6 +89,7 @@ def test_files_become_options(registry: Registry):
     settings = resolve(given, {"GE_MEMORY_STRATEGY": "conservative", "GE_FUSION_RULE": "1"}, registry)
     assert settings.options == {
         "l2-fusion": {"l2_size": 32, "fusion_threshold": 0.8, "blacklist": ["Softmax", "LayerNorm"]},
+        "ge-bufferize": {"in_place": False, "views": False},
         "memory-reuse": {"reuse_policy": "size", "alignment": 32, "max_reuse_ratio": 0.8, "strategy": "conservative"},
         "op-fusion": {"rules_file": "rules.json", "mode": "conservative"},
     }
