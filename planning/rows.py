@@ -11,6 +11,8 @@ and each of its rows is computed once.
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm
 
 from .piece import Group, Piece
 
@@ -89,6 +91,24 @@ def can_be_cut(piece: Piece, begin: int, end: int) -> bool:
         for k in range(begin, end)
         for t in piece.ops[k].reads
     )
+
+
+def stride(piece: Piece, begin: int, end: int) -> int:
+    """
+    How many rows of its last result a tile of ops [begin, end) must move by, or a multiple, for every op to move by
+    whole rows: two where that is enlarged twice, say. Then one tile is what the next is.
+    """
+    rate: dict[int, Fraction] = {}
+    whole = 1
+    for k in range(end - 1, begin - 1, -1):
+        op = piece.ops[k]
+        own = next((rate[t] for t in op.writes if t in rate), Fraction(piece.extent(k), piece.extent(end - 1)))
+        for place, t in enumerate(op.reads):
+            if not piece.reads_whole(k, t):
+                window = op.windows[place] if op.windows else None
+                moved = rate.setdefault(t, own if window is None else own * Fraction(window.scale, window.per))
+                whole = lcm(whole, own.denominator, moved.denominator)
+    return whole
 
 
 def shares_are_whole(piece: Piece, group: Group) -> bool:

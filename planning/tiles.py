@@ -16,7 +16,7 @@ from typing import Literal
 
 from .footprint import SCRATCH, Footprint
 from .piece import Group, Piece, Plan, balanced
-from .rows import lines_can_be_kept, shares_are_whole
+from .rows import lines_can_be_kept, shares_are_whole, stride
 from .traffic import SAFE, Machine, Model, State
 
 # A piece whose traffic is this near to its compulsory bytes has nothing to gain.
@@ -278,7 +278,9 @@ class _Search:
 
     def _shapes(self, run: "_Run", tiles: int) -> list[Footprint]:
         """Of a run in about so many tiles: what overlaps computed again, and kept."""
-        group = Group(run.begin, run.end, -(-self.piece.extent(run.end - 1) // tiles))
+        samples = -(-self.piece.extent(run.end - 1) // tiles)
+        step = stride(self.piece, run.begin, run.end)
+        group = Group(run.begin, run.end, samples - samples % step if step < samples else samples)
         if self.piece.tiles(group) < 2 or not shares_are_whole(self.piece, group):
             return []
         again = self.model.shape(group)

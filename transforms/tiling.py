@@ -263,7 +263,17 @@ def _shift(a: Tile, b: Tile) -> list[tuple[int, ...]] | None:
         if any(m != n for (_, m), (_, n) in zip(one, two, strict=True)):
             return None
         moves.append(tuple(v - u for (u, _), (v, _) in zip(one, two, strict=True)))
-    return moves
+    return moves if _places(a) == _places(b) else None
+
+
+def _places(tile: Tile) -> list[tuple[int, ...]]:
+    """Where each box of a value that the tile makes begins in what it holds of it: a slot does not move."""
+    return [
+        tuple(at - begin for (at, _), (begin, _) in zip(box, tile.needed[value], strict=True))
+        for op, boxes in tile.reads.items()
+        for value, box in zip(op.operands, boxes, strict=True)
+        if value in tile.needed
+    ]
 
 
 @dataclass

@@ -268,13 +268,14 @@ class ResizeOp(Layout, Tiles):
         if grids is None:
             return on_operands(self, operands)
         said: list[int] = []
-        read = self.to_logical(self._read(tile, grids))
-        for axis, along in grids.items():
+        read, extents = (self.to_logical(v) for v in (self._read(tile, grids), shape_of(self.x.type)))
+        axes = [a for a, along in grids.items() if not along.keeps(extents[a])] or list(grids)
+        for axis in axes:
             (begin, count), (offset, _) = self.to_logical(tile)[axis], read[axis]
-            own = along.tile(begin, count, offset)
+            own = grids[axis].tile(begin, count, offset)
             said += [own.size, own.start, own.step, own.per]
         unsaid = {"coordinate_transformation_mode": None, "keep_aspect_ratio_policy": None}
-        return self.rebuilt([operands[0]], grid=said, **unsaid)
+        return self.rebuilt([operands[0]], grid=said, axes=axes, **unsaid)
 
 
 def _scale(size: Dim, factor: np.float32) -> Dim:

@@ -160,7 +160,7 @@ def test_inside_a_tile_twice_as_large_is_always_the_same_op(
     op = built(ResizeOp, "1x1x16x4xf32", None, np.float32([1, 1, 2, 2]), **attrs)
     (one, first), (two, second) = rows_and_op(op, 8, 8), rows_and_op(op, 16, 8)
     assert (one, two) == (rows, (rows[0] + 4, rows[1]))
-    assert first.grid[8:12] == (8, *start)
+    assert (first.axes, first.grid[:4]) == ((2, 3), (8, *start))
     assert first.properties == second.properties
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecc.planning import Group, Model, Op, Piece, Tensor, Window, replay, search, single_plan
-from gecc.planning.rows import can_be_cut, lines_can_be_kept, shares_are_whole, spans_of
+from gecc.planning.rows import can_be_cut, lines_can_be_kept, shares_are_whole, spans_of, stride
 
 from .pieces import MIB, Machine
 
@@ -45,6 +45,17 @@ def test_or_kept_and_only_new_rows_are_computed():
 def test_more_lines_than_new_rows_cannot_be_kept():
     assert lines_can_be_kept(two_windows(), Group(0, 2, 2, lines=True))
     assert not lines_can_be_kept(two_windows(), Group(0, 2, 1, lines=True))
+
+
+def test_a_tile_moves_by_whole_rows_of_every_op():
+    # x -> a, half as many rows -> b, a quarter -> y, four times as many again: a row of b is four of y, and of x.
+    rows = {"x": 32, "a": 16, "b": 8, "y": 32}
+    tensors = tuple(Tensor(name, n * PAGE, output=name == "y", rows=n) for name, n in rows.items())
+    half, four = Window(scale=2), Window(per=4)
+    piece = Piece(1, tensors, tuple(Op("op", (k,), (k + 1,), windows=(w,)) for k, w in enumerate((half, half, four))))
+    assert stride(piece, 0, 3) == stride(piece, 2, 3) == 4
+    assert stride(piece, 0, 2) == stride(two_windows(), 0, 2) == 1
+    assert all(g.samples % 4 == 0 for g in search(piece, Machine(64 * PAGE)) if g.end - g.begin > 1)
 
 
 def test_an_op_that_reads_all_of_a_value_is_not_cut_with_its_writer():
