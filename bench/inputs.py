@@ -1,14 +1,50 @@
-"""What the benches share: sizes for the free dims of a model, and calls in a process of their own."""
+"""What the benches share: which models, sizes for their free dims, and calls in a process of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import argparse
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import onnx
+
+DIMS = {"batch": 2, "seq": 16, "past_seq": 8, "height": 64, "width": 64}
+OTHER_DIM = 2
+
+LIMIT = 1_900_000_000
+"""Bytes of weights above which a model needs external data."""
+
+
+def add_models(parser: argparse.ArgumentParser) -> None:
+    """The words that say which models, and sizes for their free dims."""
+    parser.add_argument("files", nargs="*", type=Path, help=".onnx files")
+    parser.add_argument("--models", type=Path, help="a folder with *.stripped.onnx and rehydrate.py")
+    parser.add_argument("--work", type=Path, help="where those are made whole, once")
+    parser.add_argument("--dim", action="append", default=[], metavar="NAME=N", help=f"a free dim; by default {DIMS}")
+
+
+def models(args: argparse.Namespace) -> Iterator[Path]:
+    yield from args.files
+    if args.models:
+        spec = importlib.util.spec_from_file_location("rehydrate", args.models / "rehydrate.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for path in sorted(args.models.glob("*.stripped.onnx")):
+            whole = args.work / f"{path.name.removesuffix('.stripped.onnx')}.onnx"
+            if not whole.exists():
+                told = {p.key: p.value for p in onnx.load(path, load_external_data=False).metadata_props}
+                module.rehydrate(path, whole, external_data=int(told["stripped_bytes"]) > LIMIT)
+            yield whole
+
+
+def dims_of(args: argparse.Namespace) -> dict[str, int]:
+    return DIMS | {name: int(size) for name, _, size in (each.partition("=") for each in args.dim)}
 
 
 def input_shapes(path: Path, dims: Mapping[str, int], other: int) -> dict[str, list[int]]:

@@ -14,27 +14,20 @@ from __future__ import annotations
 
 import argparse
 import csv
-import importlib.util
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import onnx
-from inputs import apart, input_shapes
+from inputs import OTHER_DIM, add_models, apart, dims_of, input_shapes, models
 from measure import measured, tool
 
 SMALL = 250_000_000
 """Bytes up to which a model is also taken to buffers unasked: the reference is an interpreter."""
-
-LIMIT = 1_900_000_000
-"""Bytes of weights above which a model needs external data."""
-
-DIMS = {"batch": 2, "seq": 16, "past_seq": 8, "height": 64, "width": 64}
-OTHER_DIM = 2
 
 
 @dataclass
@@ -69,7 +62,7 @@ def main() -> int:
     args = _arguments()
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="gecc-bench-") as folder:
-        for path in _models(args):
+        for path in models(args):
             row = _row(path, Path(folder), args)
             rows.append(row)
             print(f"{row.model}: {row.failure or 'ok'}", file=sys.stderr, flush=True)
@@ -81,35 +74,16 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", type=Path, help=".onnx files")
-    parser.add_argument("--models", type=Path, help="a folder with *.stripped.onnx and rehydrate.py")
-    parser.add_argument("--work", type=Path, help="where those are made whole, once")
+    add_models(parser)
     parser.add_argument("--bufferize", action="store_true", help="all models on to buffers, also the large ones")
-    parser.add_argument("--dim", action="append", default=[], metavar="NAME=N", help=f"a free dim; by default {DIMS}")
     parser.add_argument("-o", dest="output", type=Path, help="the table as CSV")
     args = parser.parse_args()
     if not args.files and not args.models:
         parser.error("give .onnx files, or --models and --work")
     if args.models and not args.work:
         parser.error("--models needs --work")
-    args.dims = DIMS | {name: int(size) for name, _, size in (each.partition("=") for each in args.dim)}
+    args.dims = dims_of(args)
     return args
-
-
-def _models(args: argparse.Namespace) -> Iterator[Path]:
-    yield from args.files
-    if args.models:
-        spec = importlib.util.spec_from_file_location("rehydrate", args.models / "rehydrate.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        for path in sorted(args.models.glob("*.stripped.onnx")):
-            whole = args.work / f"{path.name.removesuffix('.stripped.onnx')}.onnx"
-            if not whole.exists():
-                told = {p.key: p.value for p in onnx.load(path, load_external_data=False).metadata_props}
-                module.rehydrate(path, whole, external_data=int(told["stripped_bytes"]) > LIMIT)
-            yield whole
 
 
 # ------------------------------------------------------------------ one model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,6 +37,23 @@ def compare(got: Mapping[str, Any], expected: Mapping[str, Any], exact: bool = F
     for name in got:
         if name not in expected:
             yield name, _unlike("is not an output of the other model")
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Whether two outputs are of one type and shape, with the same bits: a zero is not a negative zero."""
+    if isinstance(b, list | tuple):
+        items = cast("Sequence[Any]", b)
+        return (
+            isinstance(a, list | tuple)
+            and len(cast("Sequence[Any]", a)) == len(items)
+            and all(map(same_bits, a, items))
+        )
+    if a is None or b is None:
+        return a is b
+    a, b = np.asarray(a), np.asarray(b)
+    if (a.dtype, a.shape) != (b.dtype, b.shape):
+        return False
+    return np.array_equal(a, b) if a.dtype == object else a.tobytes() == b.tobytes()
 
 
 def _distance(a: Any, b: Any, exact: bool) -> Distance:

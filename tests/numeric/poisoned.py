@@ -4,7 +4,6 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
@@ -15,6 +14,7 @@ from gecc.driver.registry import default_registry
 from gecc.planning import Buffer, find_violation
 from gecc.reference import Arena, run
 from gecc.reference.arena import lies_over
+from gecc.tools.comparison import same_bits
 from gecc.transforms.memory.ge_bufferize import GeBufferize
 from gecc.transforms.memory.memory_reuse import MemoryReuse
 
@@ -62,18 +62,7 @@ def check_plan(module: ModuleOp) -> None:
 def assert_same(got: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Bit for bit, in any order: results in buffers come before those that have none."""
     assert got.keys() == wanted.keys()
-    assert [name for name in wanted if not same(got[name], wanted[name])] == []
-
-
-def same(a: Any, b: Any) -> bool:
-    if isinstance(b, list | tuple):
-        return isinstance(a, list | tuple) and len(a) == len(b) and all(map(same, a, b))
-    if a is None or b is None:
-        return a is b
-    a, b = np.asarray(a), np.asarray(b)
-    if (a.dtype, a.shape) != (b.dtype, b.shape):
-        return False
-    return np.array_equal(a, b) if a.dtype == object else a.tobytes() == b.tobytes()
+    assert [name for name in wanted if not same_bits(got[name], wanted[name])] == []
 
 
 def on_buffers(module: ModuleOp) -> str:
