@@ -128,3 +128,24 @@ func.func @turned_round(%x: tensor<4x8xf32>) -> (tensor<8x4xf32>, tensor<32xf32>
   %r = ge.reshape %t, %s : tensor<8x4xf32>, tensor<1xi64> -> tensor<32xf32>
   func.return %b, %r : tensor<8x4xf32>, tensor<32xf32>
 }
+
+// %r over %p would lie in four runs of bytes, which no view can give another shape: it has a slot of its own. What only
+// launches read, as %n, lies over a part whatever its bytes are. 128 bytes for %e, 64 for %r.
+// CHECK-LABEL: @over_a_part_in_pieces
+// CHECK-SAME: ge.arena_bound = 192
+func.func @over_a_part_in_pieces(%x: tensor<4x8xf32>) -> (tensor<4x4xf32>, tensor<1x1xf32>) {
+  // CHECK: %p = memref.subview %e[0, 0] [4, 4]
+  // CHECK: %q = memref.subview %e[0, 4] [4, 4]
+  // CHECK: ge.launch ins(%p : {{.*}} outs(%r : memref<4x4xf32>)
+  // CHECK: %v = memref.reinterpret_cast %r
+  // CHECK: ge.launch ins(%q : {{.*}} outs(%q :
+  %s = ge.constant dense<[16, 1]> : tensor<2xi64>
+  %e = ge.exp %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  %p, %q = ge.split %e axis 1 : tensor<4x8xf32> -> tensor<4x4xf32>, tensor<4x4xf32>
+  %r = ge.relu %p : tensor<4x4xf32> -> tensor<4x4xf32>
+  %v = ge.reshape %r, %s : tensor<4x4xf32>, tensor<2xi64> -> tensor<16x1xf32>
+  %z = ge.reduce_sum %v : tensor<16x1xf32> -> tensor<1x1xf32>
+  %n = ge.neg %q : tensor<4x4xf32> -> tensor<4x4xf32>
+  %y = ge.matmul %n, %n : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  func.return %y, %z : tensor<4x4xf32>, tensor<1x1xf32>
+}

@@ -172,6 +172,34 @@ func.func @main(%x: tensor<4xf32> {onnx.name = "x"}, %u: tensor<3x4xf32> {onnx.n
   }
   func.return %y, %s, %t : tensor<4xf32>, tensor<3x4xf32>, tensor<4x3xf32>
 }""",
+    "a_part_in_pieces_seen_in_a_row": """
+func.func @main(%c: tensor<i1> {onnx.name = "c"}, %m: tensor<i64> {onnx.name = "m"}, %x: tensor<4x8xf32>
+    {onnx.name = "x"}) -> (tensor<16x1xf32> {onnx.name = "y"}, tensor<4x4xf32> {onnx.name = "z"}) {
+  %s = ge.constant dense<[16, 1]> : tensor<2xi64>
+  %t = ge.constant dense<[4, 4]> : tensor<2xi64>
+  %d = ge.exp %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  %p, %q = ge.split %d axis 1 : tensor<4x8xf32> -> tensor<4x4xf32>, tensor<4x4xf32>
+  %r = ge.relu %p : tensor<4x4xf32> -> tensor<4x4xf32>
+  %y = ge.if %c : tensor<i1> -> (tensor<16x1xf32>) {
+    %v = ge.reshape %r, %s : tensor<4x4xf32>, tensor<2xi64> -> tensor<16x1xf32>
+    %w = ge.neg %v : tensor<16x1xf32> -> tensor<16x1xf32>
+    ge.yield %w : tensor<16x1xf32>
+  } else {
+    %v = ge.reshape %r, %s : tensor<4x4xf32>, tensor<2xi64> -> tensor<16x1xf32>
+    ge.yield %v : tensor<16x1xf32>
+  }
+  %f = ge.tanh %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  %h, %j = ge.split %f axis 1 : tensor<4x8xf32> -> tensor<4x4xf32>, tensor<4x4xf32>
+  %k = ge.loop %m, none, %h : tensor<i64>, tensor<4x4xf32> -> tensor<4x4xf32> {
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %a: tensor<4x4xf32>):
+    %v = ge.reshape %a, %s : tensor<4x4xf32>, tensor<2xi64> -> tensor<16x1xf32>
+    %w = ge.neg %v : tensor<16x1xf32> -> tensor<16x1xf32>
+    %u = ge.reshape %w, %t : tensor<16x1xf32>, tensor<2xi64> -> tensor<4x4xf32>
+    ge.yield %go, %u : tensor<i1>, tensor<4x4xf32>
+  }
+  %z = ge.sigmoid %k : tensor<4x4xf32> -> tensor<4x4xf32>
+  func.return %y, %z : tensor<16x1xf32>, tensor<4x4xf32>
+}""",
     "on_the_host_inside": """
 func.func @main(%c: tensor<i1> {onnx.name = "c"}, %x: tensor<4xf32> {onnx.name = "x"}) ->
     (tensor<f32> {onnx.name = "y"}) {

@@ -94,6 +94,7 @@ STEPS = [
     "pad",
     "turned weight",
     "split",
+    "worn part",
     "slice",
     "fusion",
     "cast",
@@ -153,6 +154,14 @@ def grow(graph: Graph, draw: Draw, steps: Sequence[str]) -> None:
             axis = draw(st.integers(0, len(shape) - 1))
             if shape[axis] % 2 == 0:
                 graph.add(ONNX_OPS["", "Split"](a, results=2, axis=axis))
+        case "worn part" if shape:
+            axis = draw(st.integers(0, len(shape) - 1))
+            if shape[axis] % 2 == 0:
+                whole = onnx_op(draw(st.sampled_from(UNARY)), a)
+                parts = ONNX_OPS["", "Split"](whole.results[0], results=2, axis=axis)
+                over = onnx_op(draw(st.sampled_from(UNARY)), draw(st.sampled_from(parts.results)))
+                graph.block.add_ops([whole, parts, over])  # which nothing else reads
+                graph.add(onnx_op("Reshape", over.results[0], graph.vector(-1)))
         case "slice" if shape:
             bounds = (graph.vector(draw(st.integers(0, 1))), graph.vector(draw(st.integers(2, 4))), graph.vector(0))
             graph.add(onnx_op("Slice", a, *bounds))

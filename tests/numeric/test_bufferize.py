@@ -196,6 +196,16 @@ func.func @main(%x: tensor<4x6xf32> {onnx.name = "x"}) ->
   %17 = ge.reshape %16, %t : tensor<1x6xf32>, tensor<1xi64> -> tensor<6xf32>
   func.return %9, %14, %15, %17 : tensor<6x2xf32>, tensor<4x2xf32>, tensor<1x6xf32>, tensor<6xf32>
 }""",
+    "over_a_part_in_pieces_and_reshaped": """
+func.func @main(%x: tensor<4x8xf32> {onnx.name = "x"}) -> (tensor<1x1xf32> {onnx.name = "y"}) {
+  %s = ge.constant dense<[16, 1]> : tensor<2xi64>
+  %e = ge.exp %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  %p, %q = ge.split %e axis 1 : tensor<4x8xf32> -> tensor<4x4xf32>, tensor<4x4xf32>
+  %r = ge.relu %p : tensor<4x4xf32> -> tensor<4x4xf32>
+  %v = ge.reshape %r, %s : tensor<4x4xf32>, tensor<2xi64> -> tensor<16x1xf32>
+  %y = ge.reduce_sum %v : tensor<16x1xf32> -> tensor<1x1xf32>
+  func.return %y : tensor<1x1xf32>
+}""",
     "overlapping_parts": """
 func.func @main(%x: tensor<4x2xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx.name = "y"}) {
   %0 = ge.constant dense<[0]> : tensor<1xi64>

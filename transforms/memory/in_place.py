@@ -33,7 +33,10 @@ def overwritten(steps: Steps) -> dict[SSAValue, SSAValue]:
         return {}
     last: dict[SSAValue, int] = {}
     made: set[SSAValue] = set()
+    in_rows: set[SSAValue] = set()  # what others than launches see: they count on a row of bytes
     for at, step in enumerate(steps.list):
+        if step.kind not in ("launch", "host"):
+            in_rows.update(step.reads)
         if step.kind != "view":
             last.update((steps.base(v), at) for v in step.reads)
         if step.kind in COMPUTES:
@@ -41,14 +44,19 @@ def overwritten(steps: Steps) -> dict[SSAValue, SSAValue]:
     made -= {steps.base(v) for v in steps.returned}
 
     found: dict[SSAValue, SSAValue] = {}
+    in_pieces: set[SSAValue] = set()
     for at, step in enumerate(steps.list):
         if step.kind not in ("launch", "control"):
             continue
         free = {v for v in map(steps.base, step.reads) if v in made and last[v] == at}
         for result, operand in _candidates(step, steps, free):
-            if result in made and result not in found:
-                found[result] = operand
-                free.discard(steps.base(operand))
+            pieces = steps.in_pieces(operand) or operand in in_pieces
+            if result not in made or result in found or (pieces and (step.kind == "control" or result in in_rows)):
+                continue
+            found[result] = operand
+            free.discard(steps.base(operand))
+            if pieces:
+                in_pieces.add(result)
     return found
 
 
