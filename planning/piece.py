@@ -66,6 +66,7 @@ class Op:
 
     tileable   it computes a slice of samples from slices
     windows    which slices of each read; None: all of it. Where there are none: the same as of the result
+    alike      away from the borders its tiles are one op, if they are a multiple of rows that its windows say
     """
 
     name: str
@@ -74,6 +75,7 @@ class Op:
     flops: float = 0
     tileable: bool = True
     windows: tuple[Window | None, ...] = ()
+    alike: bool = True
 
 
 class Group(NamedTuple):

@@ -93,11 +93,17 @@ def can_be_cut(piece: Piece, begin: int, end: int) -> bool:
     )
 
 
+MOST_APART = 8
+"""Tiles outside of a group's loop: each is all of the group's launches once more."""
+
+
 def stride(piece: Piece, begin: int, end: int) -> int:
     """
     How many rows of its last result a tile of ops [begin, end) must move by, or a multiple, for every op to move by
-    whole rows: two where that is enlarged twice, say. Then one tile is what the next is.
+    whole rows: two where that is enlarged twice, say. Then one tile is what the next is. 0 where none ever is.
     """
+    if not all(op.alike for op in piece.ops[begin:end]):
+        return 0
     rate: dict[int, Fraction] = {}
     whole = 1
     for k in range(end - 1, begin - 1, -1):

@@ -16,7 +16,7 @@ from typing import Literal
 
 from .footprint import SCRATCH, Footprint
 from .piece import Group, Piece, Plan, balanced
-from .rows import lines_can_be_kept, shares_are_whole, stride
+from .rows import MOST_APART, lines_can_be_kept, shares_are_whole, stride
 from .traffic import SAFE, Machine, Model, State
 
 # A piece whose traffic is this near to its compulsory bytes has nothing to gain.
@@ -280,7 +280,10 @@ class _Search:
         """Of a run in about so many tiles: what overlaps computed again, and kept."""
         samples = -(-self.piece.extent(run.end - 1) // tiles)
         step = stride(self.piece, run.begin, run.end)
-        group = Group(run.begin, run.end, samples - samples % step if step < samples else samples)
+        looped = 0 < step <= samples
+        group = Group(run.begin, run.end, samples - samples % step if looped else samples)
+        if not looped and self.piece.tiles(group) > MOST_APART + 1:
+            return []  # each tile would stand for itself alone
         if self.piece.tiles(group) < 2 or not shares_are_whole(self.piece, group):
             return []
         again = self.model.shape(group)

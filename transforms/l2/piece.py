@@ -15,17 +15,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import prod
+from math import lcm, prod
 from typing import Literal, TypeAlias
 
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.interfaces import Box, Joins, Parts, View, flops_of, has_bytes, is_pure, whole
 from ...dialects.ge.types import nbytes, shape_of
 from ...planning import Op, Piece, Tensor, Window
-from ..tiling import box_behind, boxes_needed
+from ..memory.tiles import tile_body
+from ..tiling import Tile, box_behind, boxes_needed
 
 Kind = Literal["batch", "rows"]
 Reads: TypeAlias = "list[tuple[SSAValue, Box | None]]"
@@ -106,6 +107,7 @@ class _Builder:
     atoms   value -> the tensors that it is: its operand's behind a view, its operands' for a join, its parts' if it is
             cut; itself if it is not here
     axis    tensor -> the axis along which it is cut
+    unlike  ops of which one tile is another op than the next, wherever it lies
     """
 
     block: Block
@@ -119,6 +121,7 @@ class _Builder:
     axis: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     axes: dict[Operation, int] = field(default_factory=dict[Operation, int])
     windows: dict[Operation, list[Window | None]] = field(default_factory=dict[Operation, list[Window | None]])
+    unlike: set[Operation] = field(default_factory=set[Operation])
 
     def build(self) -> Described:
         for _, view in self.views:
@@ -188,7 +191,10 @@ class _Builder:
             moving = None if box is None else _moving(tensor, box)
             if moving is not None:
                 self.axis.setdefault(tensor, moving)
-        self.windows[op] = self._windows(op, axis, len(needed))
+        self.windows[op] = windows = self._windows(op, axis, len(needed))
+        rows = lcm(*(w.per for w in windows if w is not None))
+        if rows > 1 and not self._are_alike(op, axis, rows):
+            self.unlike.add(op)
 
     def _worth(self, tensor: SSAValue, box: Box | None) -> int:
         """Bytes of a tensor that is cut where its own axis is; less than nothing where it is cut across that."""
@@ -197,6 +203,22 @@ class _Builder:
             return 0
         size = nbytes(tensor.type)
         return size if box is not None and _moving(tensor, box) == axis else -size
+
+    def _are_alike(self, op: Operation, axis: int, rows: int) -> bool:
+        """Whether tiles of so many rows are one op, two of them inside; so too where there are no two."""
+        middle = shape_of(op.results[0].type)[axis] // 2
+        if middle < 2 * rows:
+            return True
+        bodies: list[Region] = []
+        for begin in (middle, middle - rows):
+            boxes: dict[SSAValue, Box] = {
+                r: tuple((begin, rows) if k == axis else d for k, d in enumerate(whole(r))) for r in op.results
+            }
+            needed = boxes_needed(op, list(boxes.values()))
+            if needed is None:
+                return False
+            bodies.append(tile_body(op, Tile(computed=boxes, reads={op: needed})))
+        return bodies[0].is_structurally_equivalent(bodies[1])
 
     def _needed(self, op: Operation, axis: int, begin: int, count: int) -> Reads | None:
         """What some rows of the results need of each tensor that is read (None: no box); None: it cannot be cut."""
@@ -249,7 +271,7 @@ class _Builder:
             if tensor is None or box is None or moving is None or _moving(tensor, box) != moving:
                 return None
             rows[k], of = box[moving], shape_of(tensor.type)[moving]
-        ratio = Fraction(rows[far[1]][0] - rows[far[0]][0], far[1] - far[0])
+        ratio = _ratio(rows[far[1]][0] - rows[far[0]][0], far[1] - far[0])
         if extent < FEW or not ratio:
             ratio = Fraction(of, extent)
         scale, per = ratio.numerator, ratio.denominator
@@ -282,7 +304,14 @@ class _Builder:
             float(flops_of(op)),
             op in self.axes,
             windows,
+            op not in self.unlike,
         )
+
+
+def _ratio(moved: int, rows: int) -> Fraction:
+    """The simplest by which so many rows may move so many others: where these are counted down to whole ones."""
+    per = next(n for n in range(1, rows + 1) if abs(round(moved * n / rows) * rows - moved * n) < n)
+    return Fraction(round(moved * per / rows), per)
 
 
 def _same_rows(whole_value: SSAValue, box: Box, part: SSAValue) -> Box | None:

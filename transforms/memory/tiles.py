@@ -30,12 +30,10 @@ from ...dialects.ge.bodies import FusionOp, YieldOp, contents_type, yielded
 from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.interfaces import Box, Tiles, View, box_shape, is_contiguous, made_for, whole
 from ...dialects.ge.types import shape_of, tensor_type
+from ...planning.rows import MOST_APART
 from ..tiling import Round, Tile, alike, boxes_in_body, members_of, rounds_of
 from .bodies import stands_inside
 from .steps import is_buffer
-
-MOST_AT_BORDERS = 8
-"""Tiles outside of the loop: each is all of the group's launches once more."""
 
 MOST_ROUNDS = 3
 """Loops over tiles, one after the other, of which each stands for rounds that are alike: at both borders and inside."""
@@ -77,10 +75,10 @@ def tiled(group: FusionOp) -> Tiled | None:
 
 def _tiled(group: FusionOp, round_: Round) -> TiledRound | None:
     begin, end = alike(round_.tiles)
-    # Tiles at the borders may have the boxes of those inside, and other pads.
-    for first, last in ((begin, end), (begin + 1, end), (begin, end - 1), (begin + 1, end - 1)):
+    # Tiles at the borders may have the boxes of those inside, and other pads; or no tile is what the next is.
+    for first, last in ((begin, end), (begin + 1, end), (begin, end - 1), (begin + 1, end - 1), (begin, begin + 1)):
         found = TiledRound(round_, first, last)
-        few = len(round_.tiles) - (last - first) <= MOST_AT_BORDERS
+        few = len(round_.tiles) - (last - first) <= MOST_APART
         if first < last and few and _can_run(group, found):
             return found
     return None

@@ -58,6 +58,17 @@ def test_a_tile_moves_by_whole_rows_of_every_op():
     assert all(g.samples % 4 == 0 for g in search(piece, Machine(64 * PAGE)) if g.end - g.begin > 1)
 
 
+@pytest.mark.parametrize(("room", "alike", "groups"), [(16, True, 1), (16, False, 0), (20, False, 1)])
+def test_tiles_that_are_never_alike_are_few(room: int, alike: bool, groups: int):
+    # Each is emitted by itself. Where 16 of 32 rows fit, a tile is two rows of the result; where 20 do, it is four.
+    row = MIB
+    tensors = tuple(Tensor(name, 32 * row, output=name == "y", rows=32) for name in "xay")
+    ops = tuple(Op("op", (k,), (k + 1,), 1.0, windows=(THREE,), alike=alike or k == 0) for k in range(2))
+    piece = Piece(1, tensors, ops)
+    assert stride(piece, 0, 2) == int(alike)
+    assert sum(group.end - group.begin > 1 for group in search(piece, Machine(room * row))) == groups
+
+
 def test_an_op_that_reads_all_of_a_value_is_not_cut_with_its_writer():
     tensors = tuple(Tensor(name, 8 * PAGE, output=name == "y", rows=8) for name in "xay")
     ops = (Op("first", (0,), (1,)), Op("second", (1,), (2,), windows=(None,)))
