@@ -7,6 +7,7 @@ Number problems, cut out of the compiler: integers in, integers out; nothing her
              traffic.py   the traffic model (on footprint.py, one group, and distance.py, between groups)
              tiles.py     the search for groups
              judge.py     an LRU cache that replays accesses       trace.py   a plan's accesses
+             machine.py   a chip's figures, and seconds            extents.py, dead.py   ranges in a cache
              score.py     what a plan costs, by the judge          tuning.py  plans as genes
 
 `check` and `judge` are referees: they share no code with what they judge.
@@ -27,13 +28,15 @@ from .arena import (
 )
 from .beam import Order, best_order
 from .check import Violation, find_violation
+from .dead import Range
 from .explain import Peak, explain_peak
 from .judge import Access, CacheKind, Replayed, judge, judge_parts
+from .machine import Machine, knows_time, starts, terms
 from .piece import Group, Op, Piece, Plan, Tensor, Window, balanced
 from .score import JudgedScorer, Score, Scorer
 from .tiles import SearchOptions, keep_judged, kernel_steps, search, single, single_plan
 from .trace import Memory, memory_of, replay, scratch_offsets, trace_of
-from .traffic import GroupTraffic, Machine, Model, Traffic
+from .traffic import GroupTraffic, Model, Traffic
 from .tuning import TuningSpace, groups_of, is_tiling, plan_key, structure_key, with_groups
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "Peak",
     "Piece",
     "Plan",
+    "Range",
     "Replayed",
     "Score",
     "Scorer",
@@ -76,6 +80,7 @@ __all__ = [
     "judge_parts",
     "keep_judged",
     "kernel_steps",
+    "knows_time",
     "lower_bound",
     "memory_of",
     "plan_arena",
@@ -87,7 +92,9 @@ __all__ = [
     "search",
     "single",
     "single_plan",
+    "starts",
     "structure_key",
+    "terms",
     "trace_of",
     "with_groups",
 ]

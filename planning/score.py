@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .judge import judge_parts
+from .machine import Machine
 from .piece import Group, Piece, Plan
 from .trace import memory_of, trace_of
-from .traffic import Machine, Model
+from .traffic import Model
 
 
 class Score(NamedTuple):

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .footprint import SCRATCH, Footprint
+from .machine import Machine
 from .piece import Group, Piece, Plan, balanced
 from .rows import MOST_APART, lines_can_be_kept, shares_are_whole, stride
-from .traffic import SAFE, Machine, Model, State
+from .traffic import SAFE, Model, State
 
 # A piece whose traffic is this near to its compulsory bytes has nothing to gain.
 NOTHING_TO_GAIN = 1.001
@@ -120,7 +121,7 @@ def search(
     cost      about linear in ops; ops x ends x tile counts x labels steps of the model
     """
     options = options or SearchOptions()
-    model = Model(piece, machine, page, SAFE)
+    model = Model(piece, machine, page, credit=SAFE)
     singles = single_plan(piece, machine, page)
     baseline = model.evaluate(singles)
     if (

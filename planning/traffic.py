@@ -12,41 +12,17 @@ touched since the last touch of the same bytes (the stack distance), so a plan w
 their footprints (footprint.py): everything that does not depend on what ran before.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from .dead import Dead, Range, common_bytes, without
 from .distance import Between, missing_share
 from .footprint import SCRATCH, Body, Footprint, body_of, footprint
-from .judge import CacheKind
+from .machine import Machine, knows_time, starts, terms
 from .piece import Group, Piece, Plan
 
 # A search credits hits between groups only below this share of the cache: a plan that lives on the last byte is none.
 SAFE = 0.95
-
-
-class Machine(Protocol):
-    """What the model reads of a chip; `targets.Target` has this shape. None: unknown."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def l2_bytes(self) -> int: ...
-    @property
-    def memory_bytes_per_s(self) -> float | None: ...
-    @property
-    def l2_read_bytes_per_s(self) -> float | None: ...
-    @property
-    def l2_write_bytes_per_s(self) -> float | None: ...
-    @property
-    def peak_flops(self) -> float | None: ...
-    @property
-    def launch_seconds(self) -> float: ...
-    @property
-    def tile_seconds(self) -> float: ...
-    @property
-    def cache(self) -> CacheKind: ...
 
 
 @dataclass(frozen=True)
@@ -114,10 +90,20 @@ class Model:
     """
     Traffic of plans of one piece on one machine.
 
-    credit   share of the cache up to which a hit between groups is believed; all of it for a figure that is told
+    credit    share of the cache up to which a hit between groups is believed; all of it for a figure that is told
+    scratch   (begin, end) of a group -> where in the arena its scratch lies; by default all groups have one buffer
     """
 
-    def __init__(self, piece: Piece, machine: Machine, page: int = 4096, credit: float = 1.0):
+    def __init__(
+        self,
+        piece: Piece,
+        machine: Machine,
+        page: int = 4096,
+        *,
+        credit: float = 1.0,
+        scratch: Mapping[tuple[int, int], tuple[Range, ...]] | None = None,
+    ):
+        self._scratch = scratch
         self.page = page
         self.piece = piece
         self.machine = machine
@@ -125,13 +111,15 @@ class Model:
         self.limit = credit * machine.l2_bytes
         self.writes_back_dead = machine.cache != "hints"
         self.allocates = machine.cache == "write-allocate"
-        self.knows_time = machine.memory_bytes_per_s is not None and machine.peak_flops is not None
+        self.knows_time = knows_time(machine)
         # Where a tensor lies in the arena; others have addresses of their own.
         self._lying: dict[int, Range] = {
             k: (t.address, t.address + t.bytes) for k, t in enumerate(piece.tensors) if t.address is not None
         }
-        self._placed = frozenset(self._lying)
-        self._arena_bytes = max((end for _, end in self._lying.values()), default=0)
+        ends = [end for _, end in self._lying.values()]
+        ends += [end for ranges in (scratch or {}).values() for _, end in ranges]
+        self._placed = frozenset(self._lying) if scratch is None else frozenset((*self._lying, SCRATCH))
+        self._arena_bytes = max(ends, default=0)
         self._body: Body | None = None
 
     def shape(self, group: Group) -> Footprint:
@@ -178,7 +166,7 @@ class Model:
                 touched[t] = (depth, 1.0)
 
         if self.writes_back_dead and shape.scratch:
-            lost, fetched = self._reuse_scratch(state, dead, shape, depth)
+            lost, fetched = self._reuse_scratch(state, dead, dying, shape, depth)
             written += lost
             read += fetched
 
@@ -206,28 +194,50 @@ class Model:
         if t not in self._lying:
             return 0, self.piece.tensors[t].bytes if self.allocates else 0
         low, high = self._lying[t]
-        lost, present = self._settle(state, dead, [u for u in dead if u in self._lying], shape, t, low, high)
-        for u, ranges in dying.items():
-            if u in self._lying and u != t:
-                present += common_bytes(ranges, low, high)  # who dies in this very group is still there
-                dying[u] = without(ranges, low, high)
+        lost, present = self._settle(state, dead, shape, t, low, high)
+        present += self._still_there(dying, low, high)
         return lost, high - low - present if self.allocates else 0
 
-    def _reuse_scratch(self, state: State, dead: dict[int, Dead], shape: Footprint, depth: int) -> tuple[float, float]:
+    def _still_there(self, dying: dict[int, tuple[Range, ...]], low: int, high: int) -> int:
+        """Bytes of the arena, overwritten now, of those who die in this very group."""
+        found = 0
+        for u, ranges in dying.items():
+            if u in self._lying:
+                found += common_bytes(ranges, low, high)
+                dying[u] = without(ranges, low, high)
+        return found
+
+    def _reuse_scratch(
+        self,
+        state: State,
+        dead: dict[int, Dead],
+        dying: dict[int, tuple[Range, ...]],
+        shape: Footprint,
+        depth: int,
+    ) -> tuple[float, float]:
         """Bytes written back and fetched because the scratch buffer is written again."""
-        left = [u for u in dead if u < 0]
-        lost, present = self._settle(state, dead, left, shape, SCRATCH, 0, shape.scratch)
-        dead[_left_by(depth)] = Dead(depth, 0.0, ((0, shape.scratch),))
-        return lost, shape.scratch - present if self.allocates else 0
+        ranges = ((0, shape.scratch),)
+        if self._scratch is not None:
+            ranges = self._scratch.get((shape.group.begin, shape.group.end), ())
+        lost = fetched = 0.0
+        for low, high in ranges:
+            gone, present = self._settle(state, dead, shape, SCRATCH, low, high)
+            if self._scratch is not None:
+                present += self._still_there(dying, low, high)
+            lost += gone
+            fetched += high - low - present
+        dead[_left_by(depth)] = Dead(depth, 0.0, ranges)
+        return lost, fetched if self.allocates else 0
 
     def _settle(
-        self, state: State, dead: dict[int, Dead], left: list[int], shape: Footprint, wanted: int, low: int, high: int
+        self, state: State, dead: dict[int, Dead], shape: Footprint, wanted: int, low: int, high: int
     ) -> tuple[float, float]:
         """What of [low, high) was written back before it is overwritten now, and what of it is in the cache."""
         lost = present = 0.0
-        for u in left:
+        for u in list(dead):
             at, stored, ranges = dead[u]
-            common = common_bytes(ranges, low, high)
+            lies_here = self._scratch is not None or (u < 0) == (wanted == SCRATCH)
+            common = common_bytes(ranges, low, high) if lies_here and (u < 0 or u in self._lying) else 0
             if common == 0:
                 continue
             missed = self._miss(state, at, max(u, SCRATCH), shape, wanted)
@@ -296,30 +306,23 @@ class Model:
 
     def group_seconds(self, shape: Footprint, memory_bytes: float) -> float:
         """
-        Arithmetic, memory and L2 overlap perfectly. Every op is started, by itself or in a group, and in a group again
-        for each further tile: a group gains nothing by fewer starts. Needs `knows_time`.
+        Every op is started, by itself or in a group, and in a group again for each further tile: a group gains nothing
+        by fewer starts. Needs `knows_time`.
         """
-        return max(self._seconds(shape, memory_bytes)) + self._launches(shape)
+        return max(self._terms(shape, memory_bytes)) + self._starts(shape)
 
-    def _seconds(self, shape: Footprint, memory_bytes: float) -> tuple[float, float, float]:
-        machine = self.machine
-        assert machine.peak_flops is not None
-        assert machine.memory_bytes_per_s is not None
-        l2 = 0.0
-        if machine.l2_read_bytes_per_s is not None and machine.l2_write_bytes_per_s is not None:
-            l2 = shape.l2_read / machine.l2_read_bytes_per_s + shape.l2_written / machine.l2_write_bytes_per_s
-        return shape.flops / machine.peak_flops, memory_bytes / machine.memory_bytes_per_s, l2
+    def _terms(self, shape: Footprint, memory_bytes: float) -> tuple[float, float, float]:
+        return terms(self.machine, shape.flops, memory_bytes, shape.l2_read, shape.l2_written)
 
-    def _launches(self, shape: Footprint) -> float:
+    def _starts(self, shape: Footprint) -> float:
         ops = shape.group.end - shape.group.begin
-        again = shape.tiles - 1 if ops > 1 else 0
-        return ops * (self.machine.launch_seconds + again * self.machine.tile_seconds)
+        return starts(self.machine, ops, shape.tiles if ops > 1 else 1)
 
     def _report(self, shape: Footprint, read: float, written: float) -> GroupTraffic:
         seconds = serial = None
         if self.knows_time:
             seconds = self.group_seconds(shape, read + written)
-            serial = sum(self._seconds(shape, read + written)) + self._launches(shape)
+            serial = sum(self._terms(shape, read + written)) + self._starts(shape)
         return GroupTraffic(
             shape.group,
             shape.tiles,

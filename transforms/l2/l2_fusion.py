@@ -16,23 +16,22 @@ Needs a static function on tensors. Leaves the meaning as it was: a group's body
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ...dialects.ge.attributes import L2TilingAttr
 from ...dialects.ge.bodies import FusionOp, yielded
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import InputError, UsageError, text_of
-from ...dialects.ge.interfaces import Joins, Parts
-from ...dialects.ge.types import nbytes, shape_of
+from ...dialects.ge.types import shape_of
 from ...planning import (
     Group,
     GroupTraffic,
@@ -44,19 +43,18 @@ from ...planning import (
     replay,
     search,
     single_plan,
+    with_groups,
 )
 from ...targets import MIB, Target
 from ...targets import get as get_target
 from ..base import GePass
 from ..fusion.fusion import CannotFuse, fuse, inline
 from ..fusion.names import resolve
-from ..memory.arena import Layout, lay_out
-from ..memory.ge_bufferize import bufferize
 from ..memory.tiles import tiled
 from ..report import Report, collecting, count, missed
 from ..rewriting import functions
-from .piece import Described, Kind, Lying, describe
-from .replayed import trace_of_function
+from .judging import Judged, is_group, judged
+from .piece import Described, Kind, describe
 from .tune import Applied, Planner, Task, Tuner, Untuned
 
 _KINDS: tuple[Kind, ...] = ("batch", "rows")
@@ -72,6 +70,14 @@ _FIGURES = {
     "bound": "bytes that no plan goes below, modelled",
 }
 """What stands on the function as `ge.l2_traffic`, in the words of the statistics."""
+
+
+class Formed(NamedTuple):
+    """A group of a plan and what became of it; the bytes that the model says it saves."""
+
+    group: Group
+    fusion: FusionOp
+    saved: float
 
 
 @dataclass(frozen=True)
@@ -128,7 +134,7 @@ class L2Fusion(GePass):
     def judged_alone(self, module: ModuleOp) -> int:
         """Bytes from and to memory of a module as it stands, by the judge. Raises UsageError, InputError."""
         machine = self.machine()
-        return sum(self._judged(function, machine)[0] for function in functions(module))
+        return sum(self._judged(function, machine).total for function in functions(module))
 
     def _planner(self) -> Planner:
         if self.tune_seconds is not None and self.tune_seconds <= 0:
@@ -162,7 +168,7 @@ class L2Fusion(GePass):
         self, function: FuncOp, machine: Target, options: SearchOptions, barred: set[str], planner: Planner
     ) -> None:
         try:
-            before, lying = self._judged(function, machine)
+            before = self._judged(function, machine)
         except InputError as err:
             missed(function, f"has no groups: {err}")
             return
@@ -170,17 +176,17 @@ class L2Fusion(GePass):
         modelled: list[tuple[float, float]] = []
         bound = 0
         for kind in _KINDS:
-            described = describe(function, kind, lying)
+            described = describe(function, kind, after.lying)
             if described is None:
                 continue
             task = self._task(function, kind, described, machine, options, barred)
             plan = planner.plan(task, partial(self._searched, task))
             singles, model = task.singles, Model(task.piece, machine, self.page)
-            totals = [model.evaluate(p).total for p in (singles, plan)]
-            bound = bound or described.piece.compulsory_bytes()
             formed = self._form_all(described, plan, singles, model, machine)
+            bound = bound or described.piece.compulsory_bytes()
+            alone = model.evaluate(singles).total
             kept, after = self._keep_judged(function, formed, after, machine)
-            modelled.append((totals[0], totals[1] if len(kept) == len(formed) else totals[0]))
+            modelled.append((alone, self._modelled(described, singles, kept, after, machine) if kept else alone))
             count("groups", len(kept))
         if not modelled:
             missed(function, "has no groups: it is not static, or has no batch and no rows to cut")
@@ -189,8 +195,8 @@ class L2Fusion(GePass):
             "bound": bound,
             "model_before": int(modelled[0][0]),
             "model_after": int(modelled[0][0] - sum(one - two for one, two in modelled)),
-            "judge_before": before,
-            "judge_after": after,
+            "judge_before": before.total,
+            "judge_after": after.total,
         }
         said = {name: IntegerAttr(n, i64) for name, n in numbers.items()}
         size = IntegerAttr(machine.l2_bytes, i64)
@@ -219,11 +225,11 @@ class L2Fusion(GePass):
     def _lowered(self, function: FuncOp, kind: Kind, machine: Target, singles: Plan, plan: Plan) -> int:
         """Bytes from and to memory with a plan's groups, by the loops that they become; of a copy."""
         copy = function.clone()
-        described = describe(copy, kind, self._judged(copy, machine)[1])
+        described = describe(copy, kind, self._judged(copy, machine).lying)
         assert described is not None
         with collecting(Report()):
             self._form_all(described, plan, singles, Model(described.piece, machine, self.page), machine)
-        return self._judged(copy, machine)[0]
+        return self._judged(copy, machine).total
 
     def _searched(self, task: Task) -> list[Group]:
         """The plan that the model finds, and what of it holds before the trace that the plan itself gives."""
@@ -236,32 +242,13 @@ class L2Fusion(GePass):
         # One by one only where they are few: each is a replay of the whole.
         return keep_judged(plan, task.singles, judged) if 0 < len(groups_of(plan)) <= MOST_JUDGED else plan
 
-    def _judged(self, function: FuncOp, machine: Target) -> tuple[int, Lying]:
-        """Bytes from and to memory of the function as it stands, on buffers; and where its values lie."""
-        copy = function.clone()
-        values = list(zip(_values(function), _values(copy), strict=True))
-        with collecting(Report()):
-            buffers = bufferize(copy)
-            lay_out(copy, Layout(alignment=machine.alignment))
-        trace = trace_of_function(copy, machine.l2_bytes, self.page)
-        addresses: dict[SSAValue, int] = {}
-        slots: dict[SSAValue, SSAValue] = {}
-        for mine, other in values:
-            buffer = buffers.get(other)
-            if buffer is None or buffer not in trace.places:
-                continue
-            slots[mine], place = trace.roots.of(buffer), trace.places[buffer]
-            if place.buffer == trace.arena and place.is_in_a_row():
-                addresses[mine] = place.begin
-        free = {op for op in function.body.block.ops if _moves_nothing(op, slots)}
-        return trace.judged(machine.l2_bytes, machine.cache, self.page).total, Lying(addresses, free)
+    def _judged(self, function: FuncOp, machine: Target) -> Judged:
+        return judged(function, machine, machine.alignment, self.page)
 
-    def _form_all(
-        self, described: Described, plan: Plan, singles: Plan, model: Model, machine: Target
-    ) -> list[tuple[float, FusionOp]]:
-        """Makes the plan's groups; with each the bytes that the model says it saves."""
+    def _form_all(self, described: Described, plan: Plan, singles: Plan, model: Model, machine: Target) -> list[Formed]:
+        """Makes the plan's groups."""
         modelled = model.evaluate(plan)
-        formed: list[tuple[float, FusionOp]] = []
+        formed: list[Formed] = []
         for k in reversed(range(len(plan))):
             group, traffic = plan[k], modelled.groups[k]
             if group.end - group.begin == 1:
@@ -282,45 +269,38 @@ class L2Fusion(GePass):
                 missed(fusion, "no group: its tiles cannot be run in a loop")
                 inline(fusion)
                 continue
-            formed.append((saved, fusion))
+            formed.append(Formed(group, fusion, saved))
         return formed
 
     def _keep_judged(
-        self, function: FuncOp, formed: list[tuple[float, FusionOp]], without: int, machine: Target
-    ) -> tuple[list[FusionOp], int]:
+        self, function: FuncOp, formed: Sequence[Formed], without: Judged, machine: Target
+    ) -> tuple[list[Formed], Judged]:
         """
         Takes apart what the judge does not find better, those first that save least; returns the groups that are left,
-        and the bytes then. At most a few judgements: half of the groups go at a time.
+        and its word then. At most a few judgements: half of the groups go at a time.
         """
-        left = [fusion for _, fusion in sorted(formed, key=lambda pair: -pair[0])]
+        left = sorted(formed, key=lambda one: -one.saved)
         while left:
-            judged, _ = self._judged(function, machine)
-            if judged < without:
-                return left, judged
+            found = self._judged(function, machine)
+            if found.beats(without):
+                return left, found
             gone = left[len(left) // 2 :]
             left = left[: len(left) // 2]
-            for fusion in gone:
-                missed(fusion, "no group: the judge finds no fewer bytes")
-                inline(fusion)
+            for one in gone:
+                missed(one.fusion, "no group: the judge finds no fewer bytes, or more time")
+                inline(one.fusion)
         return [], without
 
-
-def _values(function: FuncOp) -> Iterator[SSAValue]:
-    return (r for op in function.body.block.ops for r in op.results)
-
-
-def _moves_nothing(op: Operation, slots: Mapping[SSAValue, SSAValue]) -> bool:
-    """Whether a join's operands lie in its result, or all of a cut's operand in its results."""
-    if not isinstance(op, Joins | Parts) or not all(v in slots for v in op.results):
-        return False
-    if isinstance(op, Joins):
-        home = slots[op.results[0]]
-        return len(set(op.operands)) == len(op.operands) and all(slots.get(v) is home for v in op.operands)
-    source = op.operands[0]
-    if not isinstance(source.owner, Operation) or sum(nbytes(r.type) for r in op.results) != nbytes(source.type):
-        return False
-    only = all(use.operation is op for use in source.uses)
-    return only and source in slots and all(slots[r] is slots[source] for r in op.results)
+    def _modelled(
+        self, described: Described, singles: Plan, kept: Sequence[Formed], after: Judged, machine: Target
+    ) -> float:
+        """Bytes of the plan that is left, by the model, where the values lie now."""
+        inner = {v: r for one in kept for v, r in zip(yielded(one.fusion.body), one.fusion.outs, strict=True)}
+        addresses = {v: at for v in described.values if (at := after.lying.addresses.get(inner.get(v, v))) is not None}
+        piece = described.lying_at(addresses)
+        scratch = {(one.group.begin, one.group.end): after.scratch[one.fusion] for one in kept}
+        plan = with_groups(sorted(one.group for one in kept), singles)
+        return Model(piece, machine, self.page, scratch=scratch).evaluate(plan).total
 
 
 def _members(described: Described, group: Group) -> list[Operation]:
@@ -364,10 +344,6 @@ def _tiling(
         bytes_after=int(traffic.read + traffic.written),
         hit_share=traffic.hit_share,
     )
-
-
-def is_group(op: Operation) -> bool:
-    return isinstance(op, FusionOp) and op.tiling is not None
 
 
 def types_of(op: Operation) -> set[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
 from math import lcm, prod
 from typing import Literal, TypeAlias
 
@@ -43,15 +44,27 @@ class Described:
     """
     A function for the planners, and back.
 
+    values   the function's values, as `piece.tensors` numbers them
     ops      the function's ops in order, as `piece.ops` numbers them
     views    ops of the function that move no byte, each after the number of piece ops that stand before it
     axes     the axis along which each op's results are cut
     """
 
     piece: Piece
+    values: list[SSAValue]
     ops: list[Operation]
     views: list[tuple[int, Operation]] = field(default_factory=list[tuple[int, Operation]])
     axes: dict[Operation, int] = field(default_factory=dict[Operation, int])
+
+    def lying_at(self, addresses: Mapping[SSAValue, int]) -> Piece:
+        """The piece with its tensors at these addresses of the arena."""
+        tensors = [replace(t, address=addresses.get(v)) for v, t in zip(self.values, self.piece.tensors, strict=True)]
+        for op in self.piece.ops:
+            for t, u in product(op.writes, op.reads):
+                one, other = tensors[t], tensors[u]
+                if one.address is not None and (one.address, one.bytes) == (other.address, other.bytes):
+                    tensors[t] = replace(one, over=u)
+        return replace(self.piece, tensors=tuple(tensors))
 
 
 def batch_of(function: FuncOp) -> int:
@@ -146,16 +159,11 @@ class _Builder:
         for values in (v for pair in zip(reads, writes, strict=True) for v in pair):
             for value in values:
                 self.number.setdefault(value, len(self.number))
-        over = {
-            t: self.number[u]
-            for values, results in zip(reads, writes, strict=True)
-            for t in results
-            for u in values
-            if self.addresses.get(u, -1) == self.addresses.get(t) and nbytes(u.type) == nbytes(t.type)
-        }
-        tensors = [replace(self._tensor(v, k, v in returned), over=over.get(v)) for k, v in enumerate(self.number)]
+        tensors = [self._tensor(v, k, v in returned) for k, v in enumerate(self.number)]
         ops = [self._op(op, r, w) for op, r, w in zip(self.ops, reads, writes, strict=True)]
-        return Described(Piece(self.batch, tuple(tensors), tuple(ops)), self.ops, self.views, self.axes)
+        piece = Piece(self.batch, tuple(tensors), tuple(ops))
+        described = Described(piece, list(self.number), self.ops, self.views, self.axes)
+        return replace(described, piece=described.lying_at(self.addresses))
 
     def _atoms(self, value: SSAValue) -> list[SSAValue]:
         return self.atoms.get(value, [value])
@@ -283,12 +291,11 @@ class _Builder:
 
     def _tensor(self, value: SSAValue, k: int, output: bool) -> Tensor:
         name, size, axis = value.name_hint or f"t{k}", nbytes(value.type), self.axis.get(value)
-        address = self.addresses.get(value)
         if axis is None:
-            return Tensor(name, size, batched=False, output=output, address=address)
+            return Tensor(name, size, batched=False, output=output)
         shape = shape_of(value.type)
         rows = 0 if shape[axis] == self.batch else shape[axis]
-        return Tensor(name, size, output=output, address=address, rows=rows, strips=prod(shape[:axis]))
+        return Tensor(name, size, output=output, rows=rows, strips=prod(shape[:axis]))
 
     def _op(self, op: Operation, reads: Sequence[SSAValue], writes: Sequence[SSAValue]) -> Op:
         name = op.results[0].name_hint if op.results else None
