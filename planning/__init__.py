@@ -28,7 +28,7 @@ from .arena import (
 )
 from .beam import Order, best_order
 from .check import Violation, find_violation
-from .dead import Range
+from .dead import Range, merged
 from .explain import Peak, explain_peak
 from .judge import Access, CacheKind, Replayed, judge, judge_parts
 from .machine import Machine, knows_time, starts, terms
@@ -83,6 +83,7 @@ __all__ = [
     "knows_time",
     "lower_bound",
     "memory_of",
+    "merged",
     "plan_arena",
     "plan_key",
     "plan_offsets",

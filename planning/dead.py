@@ -38,3 +38,14 @@ def without(ranges: Iterable[Range], low: int, high: int) -> tuple[Range, ...]:
 def common_bytes(ranges: Iterable[Range], low: int, high: int) -> int:
     """Bytes of the ranges that are in [low, high)."""
     return sum(max(0, min(end, high) - max(begin, low)) for begin, end in ranges)
+
+
+def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """The bytes that are in any of the ranges, as ranges that do not touch each other."""
+    found: list[Range] = []
+    for low, high in sorted(ranges):
+        if found and low <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], high)
+        else:
+            found.append((low, high))
+    return tuple(found)

@@ -41,6 +41,7 @@ class Footprint:
     spilled              written tensor -> share of it that the cache lost and had back
     intermediate_bytes   read by ops of the group of what ops of the group wrote; hit_share: of these, from L2
     l2_read, l2_written  bytes between the cores and L2
+    scratch_key          the scratch among the items
     """
 
     group: Group
@@ -60,6 +61,7 @@ class Footprint:
     l2_read: float
     l2_written: float
     flops: float
+    scratch_key: int = SCRATCH
 
 
 class _Touch(NamedTuple):

@@ -104,6 +104,7 @@ class Model:
         scratch: Mapping[tuple[int, int], tuple[Range, ...]] | None = None,
     ):
         self._scratch = scratch
+        self._places: dict[int, Range] = {}  # scratch item -> bytes of the arena
         self.page = page
         self.piece = piece
         self.machine = machine
@@ -118,7 +119,7 @@ class Model:
         }
         ends = [end for _, end in self._lying.values()]
         ends += [end for ranges in (scratch or {}).values() for _, end in ranges]
-        self._placed = frozenset(self._lying) if scratch is None else frozenset((*self._lying, SCRATCH))
+        self._placed = frozenset(self._lying)
         self._arena_bytes = max(ends, default=0)
         self._body: Body | None = None
 
@@ -127,7 +128,27 @@ class Model:
         body = self._body
         if body is None or (body.begin, body.end) != (group.begin, group.end):
             body = self._body = body_of(self.piece, group.begin, group.end)
-        return footprint(self.piece, body, group, self.capacity, self.machine.cache, self.page)
+        found = footprint(self.piece, body, group, self.capacity, self.machine.cache, self.page)
+        return found if self._scratch is None else self._in_its_place(found)
+
+    def _in_its_place(self, shape: Footprint) -> Footprint:
+        """With the scratch as an item of its own, the same for groups whose scratch lies at one place."""
+        if SCRATCH not in shape.items:
+            return shape
+        ranges = self._ranges_of(shape)
+        hull = min(low for low, _ in ranges), max(high for _, high in ranges)
+        key = next((k for k, (low, high) in self._places.items() if low < hull[1] and hull[0] < high), None)
+        if key is None:
+            key = SCRATCH - len(self._places)
+            self._places[key] = hull
+        items = {key if k == SCRATCH else k: item for k, item in shape.items.items()}
+        return replace(shape, items=items, scratch_key=key)
+
+    def _ranges_of(self, shape: Footprint) -> tuple[Range, ...]:
+        """Where a group's scratch lies, in the arena or in the one buffer that all groups have."""
+        if self._scratch is None:
+            return ((0, shape.scratch),)
+        return self._scratch.get((shape.group.begin, shape.group.end)) or ((0, shape.scratch),)
 
     def start(self) -> State:
         return State(-1, None, None, {}, {})
@@ -216,12 +237,10 @@ class Model:
         depth: int,
     ) -> tuple[float, float]:
         """Bytes written back and fetched because the scratch buffer is written again."""
-        ranges = ((0, shape.scratch),)
-        if self._scratch is not None:
-            ranges = self._scratch.get((shape.group.begin, shape.group.end), ())
+        ranges = self._ranges_of(shape)
         lost = fetched = 0.0
         for low, high in ranges:
-            gone, present = self._settle(state, dead, shape, SCRATCH, low, high)
+            gone, present = self._settle(state, dead, shape, shape.scratch_key, low, high)
             if self._scratch is not None:
                 present += self._still_there(dying, low, high)
             lost += gone
@@ -236,11 +255,11 @@ class Model:
         lost = present = 0.0
         for u in list(dead):
             at, stored, ranges = dead[u]
-            lies_here = self._scratch is not None or (u < 0) == (wanted == SCRATCH)
+            lies_here = self._scratch is not None or (u < 0) == (wanted < 0)
             common = common_bytes(ranges, low, high) if lies_here and (u < 0 or u in self._lying) else 0
             if common == 0:
                 continue
-            missed = self._miss(state, at, max(u, SCRATCH), shape, wanted)
+            missed = self._miss(state, at, u, shape, wanted)
             lost += max(0.0, missed - stored) * common
             present += (1 - missed) * common
             rest = without(ranges, low, high)
@@ -266,7 +285,7 @@ class Model:
             gone = gone or between.bytes > self.limit
             for u in at_depth.get(s.depth, ()):
                 _, stored, ranges = state.dead[u]
-                item = max(u, SCRATCH) if u < 0 else self.piece.storage[u]
+                item = s.shape.scratch_key if u < 0 else self.piece.storage[u]
                 missed = 1.0 if gone else missing_share(s.shape, item, between, self.limit, None, item)
                 written += max(0.0, missed - stored) * sum(high - low for low, high in ranges)
             between.add(s.shape)
@@ -339,7 +358,7 @@ class Model:
     def _miss(self, state: State, at: int, t: int, shape: Footprint, wanted: int) -> float:
         """
         The share of t, last touched by the group at depth `at`, that has left the cache when `shape`, the next group,
-        touches `wanted`: t itself, or the tensor that overwrites it.
+        touches `wanted`: t itself, or what overwrites it. Less than 0: scratch.
         """
         between = self._nothing_between()
         for s in _back_to(state, at):
@@ -351,7 +370,7 @@ class Model:
         before = _state_at(state, at).shape
         assert before is not None
         storage = self.piece.storage
-        ours, theirs = (x if x == SCRATCH else storage[x] for x in (t, wanted))
+        ours, theirs = before.scratch_key if t < 0 else storage[t], wanted if wanted < 0 else storage[wanted]
         return missing_share(before, ours, between, self.limit, shape, theirs)
 
     def _nothing_between(self) -> Between:

@@ -150,6 +150,8 @@ class L2TilingAttr(ParametrizedAttribute):
     tiles          all of them
     halo           what of a tile's inner values its neighbour needs too: "none", "recompute" (each computes it) or
                    "lines" (the next tile finds it kept); not written where there is none
+    block          groups of one number have their inner values at one place, what one has left there the next finds in
+                   the cache; 0, and not written: a place of its own
     weights        "resident" (read from memory once) or "streamed" (once a tile)
     working_set    bytes that one tile needs in the cache
     bytes_before   bytes from and to memory without the group, modelled
@@ -165,6 +167,7 @@ class L2TilingAttr(ParametrizedAttribute):
     tile: ArrayAttr[ArrayAttr[IntAttr]]
     tiles: IntAttr
     halo: StringAttr
+    block: IntAttr
     weights: StringAttr
     working_set: IntAttr
     bytes_before: IntAttr
@@ -178,6 +181,7 @@ class L2TilingAttr(ParametrizedAttribute):
         tiles: int,
         *,
         halo: str = "none",
+        block: int = 0,
         weights: str,
         working_set: int,
         bytes_before: int,
@@ -190,11 +194,27 @@ class L2TilingAttr(ParametrizedAttribute):
             ArrayAttr([ArrayAttr([IntAttr(n) for n in each]) for each in tile]),
             IntAttr(tiles),
             StringAttr(halo),
+            IntAttr(block),
             StringAttr(weights),
             IntAttr(working_set),
             IntAttr(bytes_before),
             IntAttr(bytes_after),
             FloatData(round(hit_share, 4)),
+        )
+
+    def in_block(self, block: int) -> L2TilingAttr:
+        """The same in another block."""
+        return L2TilingAttr(
+            self.axes,
+            self.tile,
+            self.tiles,
+            self.halo,
+            IntAttr(block),
+            self.weights,
+            self.working_set,
+            self.bytes_before,
+            self.bytes_after,
+            self.hit_share,
         )
 
     @property
@@ -219,9 +239,10 @@ class L2TilingAttr(ParametrizedAttribute):
     def print_parameters(self, printer: Printer) -> None:
         axes, tile = _lists(self.axes), _lists(self.tile)
         halo = "" if self.halo.data == "none" else f", halo = {self.halo.data}"
+        block = f", block = {self.block.data}" if self.block.data else ""
         with printer.in_angle_brackets():
             printer.print_string(
-                f"axes = {axes}, tile = {tile}, tiles = {self.tiles.data}{halo}, weights = {self.weights.data}, "
+                f"axes = {axes}, tile = {tile}, tiles = {self.tiles.data}{halo}{block}, weights = {self.weights.data}, "
                 f"working_set = {self.working_set.data}, bytes_before = {self.bytes_before.data}, "
                 f"bytes_after = {self.bytes_after.data}, hit_share = {self.hit_share.data!r}"
             )
@@ -261,13 +282,18 @@ class L2TilingAttr(ParametrizedAttribute):
                 parser.parse_punctuation("=")
                 halo = StringAttr(parser.parse_keyword_in(("recompute", "lines")))
                 parser.parse_punctuation(",")
+            block = IntAttr(0)
+            if parser.parse_optional_keyword("block") is not None:
+                parser.parse_punctuation("=")
+                block = IntAttr(parser.parse_integer(allow_negative=False))
+                parser.parse_punctuation(",")
             key("weights")
             weights = StringAttr(parser.parse_keyword_in(("resident", "streamed")))
             sizes = [number(name) for name in ("working_set", "bytes_before", "bytes_after")]
             parser.parse_punctuation(",")
             key("hit_share")
             share = FloatData(float(parser.parse_number()))
-        return [axes, tile, tiles, halo, weights, *sizes, share]
+        return [axes, tile, tiles, halo, block, weights, *sizes, share]
 
 
 def _lists(array: ArrayAttr[ArrayAttr[IntAttr]]) -> list[int] | list[list[int]]:

@@ -19,6 +19,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -121,6 +122,10 @@ class SlotOp(IRDLOperation, metaclass=Kind):
     C4  the arena is one of bytes; the buffer is static, of elements of fixed width
 
         %b = ge.slot %arena[2048] life [1, 3) : memref<4096xi8> -> memref<2x4xf32>
+        %s = ge.slot %arena[0] life [1, 2) block 1 : memref<4096xi8> -> memref<64xf32>
+
+    Slots of one block, an L2 group's scratch, are planned as one buffer: the fewer bytes a tile touches, the more of
+    them stay in the cache.
     """
 
     name = "ge.slot"
@@ -128,11 +133,14 @@ class SlotOp(IRDLOperation, metaclass=Kind):
     offset = prop_def(IntegerAttr)
     begin = prop_def(IntegerAttr)
     end = prop_def(IntegerAttr)
+    block = opt_prop_def(IntegerAttr)
     buffer = result_def(MemRefType)
     traits = traits_def(Pure())
 
-    def __init__(self, arena: SSAValue, offset: int, life: tuple[int, int], type_: Attribute) -> None:
-        numbers = {"offset": offset, "begin": life[0], "end": life[1]}
+    def __init__(
+        self, arena: SSAValue, offset: int, life: tuple[int, int], type_: Attribute, block: int | None = None
+    ) -> None:
+        numbers = {"offset": offset, "begin": life[0], "end": life[1]} | ({} if block is None else {"block": block})
         super().__init__(
             operands=[arena],
             result_types=[type_],
@@ -160,6 +168,8 @@ class SlotOp(IRDLOperation, metaclass=Kind):
         printer.print_ssa_value(self.arena)
         begin, end = self.life
         printer.print_string(f"[{self.offset.value.data}] life [{begin}, {end})")
+        if self.block is not None:
+            printer.print_string(f" block {self.block.value.data}")
         printer.print_op_attributes(self.attributes, reserved_attr_names=(NODE, OUTPUTS), print_keyword=True)
         printer.print_string(" : ")
         printer.print_attribute(self.arena.type)
@@ -178,11 +188,12 @@ class SlotOp(IRDLOperation, metaclass=Kind):
         parser.parse_punctuation(",")
         end = parser.parse_integer()
         parser.parse_punctuation(")")
+        block = parser.parse_integer() if parser.parse_optional_keyword("block") is not None else None
         attributes = parser.parse_optional_attr_dict_with_keyword()
         parser.parse_punctuation(":")
         arena_type = parser.parse_type()
         parser.parse_punctuation("->")
-        op = cls(parser.resolve_operand(arena, arena_type), offset, (begin, end), parser.parse_type())
+        op = cls(parser.resolve_operand(arena, arena_type), offset, (begin, end), parser.parse_type(), block)
         if attributes is not None:
             op.attributes |= attributes.data
         parse_names(parser, op.attributes)

@@ -24,7 +24,7 @@ from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.interfaces import Joins, Parts, View, flops_of
 from ...dialects.ge.memory import LaunchOp, SlotOp
 from ...dialects.ge.types import nbytes
-from ...planning import Access, Machine, Range, judge_parts, knows_time, starts, terms
+from ...planning import Access, Machine, Range, judge_parts, knows_time, merged, starts, terms
 from ..memory.arena import Layout, lay_out
 from ..memory.ge_bufferize import bufferize
 from ..report import Report, collecting
@@ -116,7 +116,7 @@ class _Unit:
 
     def ranges(self) -> tuple[Range, ...]:
         slots = (value.owner for value in self.scratch)
-        return tuple(
+        return merged(
             (s.offset.value.data, s.offset.value.data + nbytes(s.buffer.type)) for s in slots if isinstance(s, SlotOp)
         )
 

@@ -281,7 +281,7 @@ class L2Fusion(GePass):
         """
         left = sorted(formed, key=lambda one: -one.saved)
         while left:
-            found = self._judged(function, machine)
+            found = self._judged_in_blocks(function, machine)
             if found.beats(without):
                 return left, found
             gone = left[len(left) // 2 :]
@@ -290,6 +290,19 @@ class L2Fusion(GePass):
                 missed(one.fusion, "no group: the judge finds no fewer bytes, or more time")
                 inline(one.fusion)
         return [], without
+
+    def _judged_in_blocks(self, function: FuncOp, machine: Target) -> Judged:
+        """The judge's word on the groups with their inner values apart or at one place, whichever is better."""
+        groups = [op for op in function.body.block.ops if isinstance(op, FusionOp) and op.tiling is not None]
+        best, chosen = None, 0
+        for block in (0, 1) if len(groups) > 1 else (0,):
+            _put_in_block(groups, block)
+            found = self._judged(function, machine)
+            if best is None or found.beats(best):
+                best, chosen = found, block
+        _put_in_block(groups, chosen)
+        assert best is not None
+        return best
 
     def _modelled(
         self, described: Described, singles: Plan, kept: Sequence[Formed], after: Judged, machine: Target
@@ -344,6 +357,12 @@ def _tiling(
         bytes_after=int(traffic.read + traffic.written),
         hit_share=traffic.hit_share,
     )
+
+
+def _put_in_block(groups: Sequence[FusionOp], block: int) -> None:
+    for group in groups:
+        assert group.tiling is not None
+        group.properties["tiling"] = group.tiling.in_block(block)
 
 
 def types_of(op: Operation) -> set[str]:

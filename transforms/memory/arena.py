@@ -33,7 +33,7 @@ from ...dialects.ge.constants import MappedOp
 from ...dialects.ge.gears import gears
 from ...dialects.ge.memory import LaunchOp, RetypedOp, SlotOp, arena_alignment
 from ...dialects.ge.types import nbytes
-from ...planning import Algorithm, Buffer, Sharing, align_up, plan_arena
+from ...planning import Algorithm, ArenaPlan, Buffer, Sharing, align_up, lower_bound, plan_arena
 from ..report import count, missed
 from ..rewriting import is_isolated
 
@@ -192,14 +192,7 @@ def lay_out(function: FuncOp, layout: Layout) -> int:
 
     slots = [op for op in block.ops if isinstance(op, SlotOp)]
     buffers = [_buffer(op, *alive[op.buffer]) for op in slots]
-    plan = plan_arena(
-        buffers,
-        alignment=layout.alignment,
-        sharing=layout.sharing,
-        max_reuse_ratio=layout.max_reuse_ratio,
-        algorithm=layout.algorithm,
-        seconds=layout.seconds,
-    )
+    plan = _plan(buffers, [None if op.block is None else op.block.value.data for op in slots], layout)
     for op, buffer, offset in zip(slots, buffers, plan.offsets, strict=True):
         for name, number in (("offset", offset), ("begin", buffer.begin), ("end", buffer.end)):
             op.properties[name] = _number(number)
@@ -215,6 +208,41 @@ def lay_out(function: FuncOp, layout: Layout) -> int:
     if layout.sharing != "none":
         count("bytes saved by reuse", sum(align_up(b.size, layout.alignment) for b in buffers) - plan.size)
     return plan.size
+
+
+def _plan(buffers: Sequence[Buffer], blocks: Sequence[int | None], layout: Layout) -> ArenaPlan:
+    """A place for each buffer; those of one block as one, where the layout leaves that free."""
+    free = layout.sharing == "lifetime" and layout.max_reuse_ratio >= 1 and layout.algorithm in ("greedy", "search")
+    members: dict[int, list[int]] = {}
+    for k, block in enumerate(blocks if free else ()):
+        members.setdefault(-k - 1 if block is None else block, []).append(k)
+
+    def planned(buffers: Sequence[Buffer]) -> ArenaPlan:
+        return plan_arena(
+            buffers,
+            alignment=layout.alignment,
+            sharing=layout.sharing,
+            max_reuse_ratio=layout.max_reuse_ratio,
+            algorithm=layout.algorithm,
+            seconds=layout.seconds,
+        )
+
+    if not any(block is not None for block in blocks):
+        return planned(buffers)
+    offsets = [0] * len(buffers)
+    whole: list[Buffer] = []
+    for inside in members.values():
+        parts = [buffers[k] for k in inside]
+        packed = plan_arena(parts, alignment=layout.alignment, algorithm="greedy")
+        for k, offset in zip(inside, packed.offsets, strict=True):
+            offsets[k] = offset
+        life = min(b.begin for b in parts), max(b.end for b in parts)
+        whole.append(Buffer(*life, packed.size, parts[0].name))
+    plan = planned(whole)
+    for inside, base in zip(members.values(), plan.offsets, strict=True):
+        for k in inside:
+            offsets[k] += base
+    return ArenaPlan(offsets, plan.size, lower_bound(buffers, layout.alignment))
 
 
 def share_arena(module: ModuleOp, sizes: Mapping[FuncOp, int]) -> None:
@@ -259,9 +287,11 @@ def arena_type(size: int) -> MemRefType[Attribute]:
     return MemRefType(i8, [size])
 
 
-def new_slot(arena: SSAValue, type_: Attribute, hint: str | None) -> SlotOp:
+def new_slot(arena: SSAValue, type_: Attribute, hint: str | None, block: int | None = None) -> SlotOp:
     """A slot that `lay_out` is to place."""
     properties = {"offset": _number(0), "begin": _number(0), "end": _number(1)}
+    if block is not None:
+        properties["block"] = _number(block)
     slot = SlotOp.create(operands=[arena], result_types=[type_], properties=properties)
     slot.buffer.name_hint = hint
     return slot

@@ -13,7 +13,8 @@ What shares memory is decided before (`plan.py`); here it is built.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
+from itertools import count as numbers
 from itertools import groupby
 from typing import cast
 
@@ -51,6 +52,8 @@ class Lowering:
         self.old, self.new, self.plan, self.rules, self.arena, self.outer = old, new, plan, rules, arena, outer
         self.steps, self.over, self.joined = plan.steps, plan.over, plan.joined
         self.slots: Block = new if outer is None else outer.slots
+        self.blocks: Iterator[int] = numbers(1) if outer is None else outer.blocks
+        self.named: dict[int, int] = {} if outer is None else outer.named
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.results: dict[int, SSAValue] = {}
         self.homes: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
@@ -94,8 +97,8 @@ class Lowering:
             self.new.add_op(CopyOp(source, target))
             count("copies")
 
-    def slot(self, type_: Attribute, hint: str | None) -> SSAValue:
-        slot = new_slot(self.arena, type_, hint)
+    def slot(self, type_: Attribute, hint: str | None, block: int | None = None) -> SSAValue:
+        slot = new_slot(self.arena, type_, hint, block)
         self.slots.add_op(slot)
         return slot.buffer
 
@@ -221,8 +224,18 @@ class Lowering:
 
         cut = self.rules.tiles_of(group)
         assert cut is not None
-        count("launches in tiles", Loops(cut, self.new, buffer, place, self.slot).emit())
+        scratch = partial(self.slot, block=self._block(group))
+        count("launches in tiles", Loops(cut, self.new, buffer, place, scratch).emit())
         count("groups in tiles")
+
+    def _block(self, group: FusionOp) -> int:
+        """The number of the block that a group's scratch is a part of."""
+        assert group.tiling is not None
+        named = group.tiling.block.data
+        number = self.named.get(named) or next(self.blocks)
+        if named:
+            self.named[named] = number
+        return number
 
     def host(self, steps: Sequence[Step]) -> None:
         """Consecutive steps that run on the host, as one segment."""
