@@ -41,9 +41,9 @@ func.func @two_windows(%x: tensor<1x2x16x8xf32> {onnx.name = "x"}, %w: tensor<2x
 // The same with lines kept: the last two of six rows move to the front, and four come new, of six rows of %x. The slot
 // lives from before the loop, where it takes the lines of the first tile, until after it, where the last tile takes them.
 // CHECK-LABEL: @kept_lines
-// CHECK:         ge.slot %arena[{{.*}}] life [0, 3) : memref<{{.*}}> -> memref<1x2x5x8xf32>
+// CHECK:         ge.slot %arena[{{.*}}] life [0, 3) block 1 : memref<{{.*}}> -> memref<1x2x5x8xf32>
 // CHECK:         ge.conv {{.*}} -> tensor<1x2x5x8xf32>
-// CHECK:         [[LINES:%.*]] = ge.slot %arena[{{.*}}] life [2, 7) : memref<{{.*}}> -> memref<1x2x6x8xf32>
+// CHECK:         [[LINES:%.*]] = ge.slot %arena[{{.*}}] life [2, 7) block 1 : memref<{{.*}}> -> memref<1x2x6x8xf32>
 // CHECK:         memref.copy
 // CHECK:         scf.for
 // CHECK-NEXT:      [[LAST:%.*]] = memref.subview [[LINES]][0, 0, 4, 0] [1, 2, 2, 8]

@@ -5,7 +5,7 @@
 // behind it, [2, 4), at the same place.
 // CHECK-LABEL: @batch_tiles
 // CHECK:         %arena: memref<64xi8>
-// CHECK:         ge.slot %arena[0] life [0, 2) : memref<64xi8> -> memref<2x4xf32>
+// CHECK:         ge.slot %arena[0] life [0, 2) block 1 : memref<64xi8> -> memref<2x4xf32>
 // CHECK:         scf.for
 // CHECK-NEXT:      arith.muli
 // CHECK-NEXT:      memref.subview %x[%{{.*}}, 0] [2, 4] [1, 1]
@@ -14,7 +14,7 @@
 // CHECK:           memref.subview %y[%{{.*}}, 0] [2, 4] [1, 1]
 // CHECK-NEXT:      ge.launch
 // CHECK:             ge.relu {{.*}} tensor<2x4xf32>
-// CHECK:         ge.slot %arena[0] life [2, 4) : memref<64xi8> -> memref<1x4xf32>
+// CHECK:         ge.slot %arena[0] life [2, 4) block 1 : memref<64xi8> -> memref<1x4xf32>
 // CHECK:         memref.subview %x[4, 0] [1, 4] [1, 1]
 // CHECK:           ge.exp {{.*}} tensor<1x4xf32>
 // CHECK:         memref.subview %y[4, 0] [1, 4] [1, 1]

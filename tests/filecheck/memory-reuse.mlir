@@ -124,6 +124,37 @@ func.func @order(%x: memref<64xf32>, %y: memref<1xf32> {ge.result}, %arena: memr
   func.return
 }
 
+// Slots of one block are one buffer: a [0, 1) and b [2, 3) share its 128 bytes, though c [1, 2) between them could have
+// lain there too. Alone they would need 128 bytes, as one 192: 128 + 64.
+// CHECK-LABEL: @blocks
+// CHECK-SAME: %arena: memref<192xi8>
+// NONE-LABEL: @blocks
+// NONE-SAME: %arena: memref<320xi8>
+func.func @blocks(%x: memref<32xf32>, %y: memref<32xf32> {ge.result}, %arena: memref<640xi8> {ge.arena, ge.alignment = 64 : i64}) {
+  // CHECK: %a = ge.slot %arena[0] life [0, 1) block 1
+  // CHECK: %c = ge.slot %arena[128] life [1, 2) :
+  // CHECK: %b = ge.slot %arena[0] life [2, 3) block 1
+  %a = ge.slot %arena[0] life [0, 1) block 1 : memref<640xi8> -> memref<32xf32>
+  ge.launch ins(%x : memref<32xf32>) outs(%a : memref<32xf32>) {
+  ^bb0(%0: tensor<32xf32>):
+    %1 = ge.relu %0 : tensor<32xf32> -> tensor<32xf32>
+    ge.yield %1 : tensor<32xf32>
+  }
+  %c = ge.slot %arena[0] life [0, 1) : memref<640xi8> -> memref<1xf32>
+  ge.launch ins(%x : memref<32xf32>) outs(%c : memref<1xf32>) {
+  ^bb0(%0: tensor<32xf32>):
+    %1 = ge.reduce_sum %0 : tensor<32xf32> -> tensor<1xf32>
+    ge.yield %1 : tensor<1xf32>
+  }
+  %b = ge.slot %arena[0] life [0, 1) block 1 : memref<640xi8> -> memref<32xf32>
+  ge.launch ins(%x : memref<32xf32>) outs(%b : memref<32xf32>) {
+  ^bb0(%0: tensor<32xf32>):
+    %1 = ge.relu %0 : tensor<32xf32> -> tensor<32xf32>
+    ge.yield %1 : tensor<32xf32>
+  }
+  func.return
+}
+
 // On tensors there is nothing to plan.
 // CHECK-LABEL: @tensors
 // CHECK-NEXT: ge.relu

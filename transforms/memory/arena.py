@@ -213,9 +213,6 @@ def lay_out(function: FuncOp, layout: Layout) -> int:
 def _plan(buffers: Sequence[Buffer], blocks: Sequence[int | None], layout: Layout) -> ArenaPlan:
     """A place for each buffer; those of one block as one, where the layout leaves that free."""
     free = layout.sharing == "lifetime" and layout.max_reuse_ratio >= 1 and layout.algorithm in ("greedy", "search")
-    members: dict[int, list[int]] = {}
-    for k, block in enumerate(blocks if free else ()):
-        members.setdefault(-k - 1 if block is None else block, []).append(k)
 
     def planned(buffers: Sequence[Buffer]) -> ArenaPlan:
         return plan_arena(
@@ -227,12 +224,18 @@ def _plan(buffers: Sequence[Buffer], blocks: Sequence[int | None], layout: Layou
             seconds=layout.seconds,
         )
 
-    if not any(block is not None for block in blocks):
+    if not free or all(block is None for block in blocks):
         return planned(buffers)
+    members: dict[int, list[int]] = {}
+    for k, block in enumerate(blocks):
+        members.setdefault(-k - 1 if block is None else block, []).append(k)
     offsets = [0] * len(buffers)
     whole: list[Buffer] = []
     for inside in members.values():
         parts = [buffers[k] for k in inside]
+        if len(parts) == 1:
+            whole += parts
+            continue
         packed = plan_arena(parts, alignment=layout.alignment, algorithm="greedy")
         for k, offset in zip(inside, packed.offsets, strict=True):
             offsets[k] = offset
