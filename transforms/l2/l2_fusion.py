@@ -5,34 +5,32 @@ Ops that follow each other run tile by tile, so that what one gives the next is 
     %2 = ge.relu %1             ->             tiling #ge.l2_tiling<axes = [0], tile = [6], tiles = 6, ...> {
     %3 = ge.conv %2, %w2                       ge.conv ...; ge.relu ...; ge.conv ...; ge.yield }
 
-Static graphs are cut along the batch, and what is left along rows. Whether a group pays is modelled
-(planning/traffic.py), searched (planning/tiles.py) and judged: the function is lowered to loops over buffers, and every
-access of these goes through a cache of the target's size (replayed.py, planning/judge.py, which share nothing with the
-model). Groups stay only if the judge too counts fewer bytes from and to memory. "No group" always competes, and wins a
-tie. All figures are modelled; none was measured on an accelerator.
+Static graphs are cut along the batch, and where one sample exceeds the cache along rows of each. Whether a group pays
+is modelled (planning/traffic.py), searched (planning/tiles.py) and judged: the function is lowered to loops over
+buffers, and every access of these goes through a cache of the target's size (judged.py, replayed.py, planning/judge.py,
+which share nothing with the model). Groups stay only if the judge too counts fewer bytes from and to memory, and no
+more time. "No group" always competes, and wins a tie. All figures are modelled; none was measured on an accelerator.
 
 Needs a static function on tensors. Leaves the meaning as it was: a group's body is the ops themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ...dialects.ge.attributes import L2TilingAttr
 from ...dialects.ge.bodies import FusionOp, yielded
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import InputError, UsageError, text_of
-from ...dialects.ge.interfaces import Joins, Parts
-from ...dialects.ge.types import nbytes, shape_of
+from ...dialects.ge.types import shape_of
 from ...planning import (
     Group,
     GroupTraffic,
@@ -44,22 +42,19 @@ from ...planning import (
     replay,
     search,
     single_plan,
+    with_groups,
 )
 from ...targets import MIB, Target
 from ...targets import get as get_target
 from ..base import GePass
 from ..fusion.fusion import CannotFuse, fuse, inline
 from ..fusion.names import resolve
-from ..memory.arena import Layout, lay_out
-from ..memory.ge_bufferize import bufferize
 from ..memory.tiles import tiled
 from ..report import Report, collecting, count, missed
 from ..rewriting import functions
-from .piece import Described, Kind, Lying, describe
-from .replayed import trace_of_function
+from .judged import Judged, judged
+from .piece import Described, describe
 from .tune import Applied, Planner, Task, Tuner, Untuned
-
-_KINDS: tuple[Kind, ...] = ("batch", "rows")
 
 MOST_JUDGED = 16
 """Groups up to which each is judged by itself."""
@@ -72,6 +67,14 @@ _FIGURES = {
     "bound": "bytes that no plan goes below, modelled",
 }
 """What stands on the function as `ge.l2_traffic`, in the words of the statistics."""
+
+
+class Formed(NamedTuple):
+    """A group of a plan as an op, and the bytes that the model says it saves."""
+
+    saved: float
+    fusion: FusionOp
+    group: Group
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ class L2Fusion(GePass):
     def judged_alone(self, module: ModuleOp) -> int:
         """Bytes from and to memory of a module as it stands, by the judge. Raises UsageError, InputError."""
         machine = self.machine()
-        return sum(self._judged(function, machine)[0] for function in functions(module))
+        return sum(judged(function, machine, self.page).bytes for function in functions(module))
 
     def _planner(self) -> Planner:
         if self.tune_seconds is not None and self.tune_seconds <= 0:
@@ -162,35 +165,27 @@ class L2Fusion(GePass):
         self, function: FuncOp, machine: Target, options: SearchOptions, barred: set[str], planner: Planner
     ) -> None:
         try:
-            before, lying = self._judged(function, machine)
+            before = judged(function, machine, self.page)
         except InputError as err:
             missed(function, f"has no groups: {err}")
             return
-        after = before
-        modelled: list[tuple[float, float]] = []
-        bound = 0
-        for kind in _KINDS:
-            described = describe(function, kind, lying)
-            if described is None:
-                continue
-            task = self._task(function, kind, described, machine, options, barred)
-            plan = planner.plan(task, partial(self._searched, task))
-            singles, model = task.singles, Model(task.piece, machine, self.page)
-            totals = [model.evaluate(p).total for p in (singles, plan)]
-            bound = bound or described.piece.compulsory_bytes()
-            formed = self._form_all(described, plan, singles, model, machine)
-            kept, after = self._keep_judged(function, formed, after, machine)
-            modelled.append((totals[0], totals[1] if len(kept) == len(formed) else totals[0]))
-            count("groups", len(kept))
-        if not modelled:
+        described = describe(function, before.lying)
+        if described is None:
             missed(function, "has no groups: it is not static, or has no batch and no rows to cut")
             return
+        task = self._task(function, described, machine, options, barred)
+        model = Model(task.piece, machine, self.page)
+        plan = planner.plan(task, partial(self._searched, task))
+        formed = self._form_all(described, plan, task.singles, model, machine)
+        kept, after = self._keep_judged(function, formed, before, machine)
+        groups = sorted(each.group for each in formed if each.fusion in kept)
+        count("groups", len(kept))
         numbers = {
-            "bound": bound,
-            "model_before": int(modelled[0][0]),
-            "model_after": int(modelled[0][0] - sum(one - two for one, two in modelled)),
-            "judge_before": before,
-            "judge_after": after,
+            "bound": described.piece.compulsory_bytes(),
+            "model_before": int(model.evaluate(task.singles).total),
+            "model_after": int(model.evaluate(with_groups(groups, task.singles)).total),
+            "judge_before": before.bytes,
+            "judge_after": after.bytes,
         }
         said = {name: IntegerAttr(n, i64) for name, n in numbers.items()}
         size = IntegerAttr(machine.l2_bytes, i64)
@@ -201,67 +196,39 @@ class L2Fusion(GePass):
             count(text, numbers[name])
 
     def _task(
-        self,
-        function: FuncOp,
-        kind: Kind,
-        described: Described,
-        machine: Target,
-        options: SearchOptions,
-        barred: set[str],
+        self, function: FuncOp, described: Described, machine: Target, options: SearchOptions, barred: set[str]
     ) -> Task:
         out = frozenset(k for k, op in enumerate(described.ops) if is_group(op) or types_of(op) & barred)
         singles = single_plan(described.piece, machine, self.page)
-        name, rules = f"{function.sym_name.data}, {kind}", tuple(sorted(barred))
-        lowered = partial(self._lowered, function, kind, machine, singles)
-        share = 1.0 if kind == _KINDS[-1] else 0.7
-        return Task(name, described.piece, machine, self.page, options, out, rules, singles, lowered, share)
+        rules = tuple(sorted(barred))
+        lowered = partial(self._lowered, function, machine, singles)
+        name = function.sym_name.data
+        return Task(name, described.piece, machine, self.page, options, out, rules, singles, lowered)
 
-    def _lowered(self, function: FuncOp, kind: Kind, machine: Target, singles: Plan, plan: Plan) -> int:
-        """Bytes from and to memory with a plan's groups, by the loops that they become; of a copy."""
+    def _lowered(self, function: FuncOp, machine: Target, singles: Plan, plan: Plan) -> Judged:
+        """What a function moves with a plan's groups, by the loops that they become; of a copy."""
         copy = function.clone()
-        described = describe(copy, kind, self._judged(copy, machine)[1])
+        described = describe(copy, judged(copy, machine, self.page).lying)
         assert described is not None
         with collecting(Report()):
             self._form_all(described, plan, singles, Model(described.piece, machine, self.page), machine)
-        return self._judged(copy, machine)[0]
+        return judged(copy, machine, self.page)
 
     def _searched(self, task: Task) -> list[Group]:
         """The plan that the model finds, and what of it holds before the trace that the plan itself gives."""
         piece, machine = task.piece, task.machine
         plan = search(piece, machine, task.options, task.barred, self.page)
 
-        def judged(plan: Plan) -> int:
+        def total(plan: Plan) -> int:
             return replay(piece, plan, machine.l2_bytes, machine.cache, self.page).total
 
         # One by one only where they are few: each is a replay of the whole.
-        return keep_judged(plan, task.singles, judged) if 0 < len(groups_of(plan)) <= MOST_JUDGED else plan
+        return keep_judged(plan, task.singles, total) if 0 < len(groups_of(plan)) <= MOST_JUDGED else plan
 
-    def _judged(self, function: FuncOp, machine: Target) -> tuple[int, Lying]:
-        """Bytes from and to memory of the function as it stands, on buffers; and where its values lie."""
-        copy = function.clone()
-        values = list(zip(_values(function), _values(copy), strict=True))
-        with collecting(Report()):
-            buffers = bufferize(copy)
-            lay_out(copy, Layout(alignment=machine.alignment))
-        trace = trace_of_function(copy, machine.l2_bytes, self.page)
-        addresses: dict[SSAValue, int] = {}
-        slots: dict[SSAValue, SSAValue] = {}
-        for mine, other in values:
-            buffer = buffers.get(other)
-            if buffer is None or buffer not in trace.places:
-                continue
-            slots[mine], place = trace.roots.of(buffer), trace.places[buffer]
-            if place.buffer == trace.arena and place.is_in_a_row():
-                addresses[mine] = place.begin
-        free = {op for op in function.body.block.ops if _moves_nothing(op, slots)}
-        return trace.judged(machine.l2_bytes, machine.cache, self.page).total, Lying(addresses, free)
-
-    def _form_all(
-        self, described: Described, plan: Plan, singles: Plan, model: Model, machine: Target
-    ) -> list[tuple[float, FusionOp]]:
-        """Makes the plan's groups; with each the bytes that the model says it saves."""
+    def _form_all(self, described: Described, plan: Plan, singles: Plan, model: Model, machine: Target) -> list[Formed]:
+        """Makes the plan's groups."""
         modelled = model.evaluate(plan)
-        formed: list[tuple[float, FusionOp]] = []
+        formed: list[Formed] = []
         for k in reversed(range(len(plan))):
             group, traffic = plan[k], modelled.groups[k]
             if group.end - group.begin == 1:
@@ -282,45 +249,27 @@ class L2Fusion(GePass):
                 missed(fusion, "no group: its tiles cannot be run in a loop")
                 inline(fusion)
                 continue
-            formed.append((saved, fusion))
+            formed.append(Formed(saved, fusion, group))
         return formed
 
     def _keep_judged(
-        self, function: FuncOp, formed: list[tuple[float, FusionOp]], without: int, machine: Target
-    ) -> tuple[list[FusionOp], int]:
+        self, function: FuncOp, formed: list[Formed], without: Judged, machine: Target
+    ) -> tuple[list[FusionOp], Judged]:
         """
         Takes apart what the judge does not find better, those first that save least; returns the groups that are left,
-        and the bytes then. At most a few judgements: half of the groups go at a time.
+        and what is moved then. At most a few judgements: half of the groups go at a time.
         """
-        left = [fusion for _, fusion in sorted(formed, key=lambda pair: -pair[0])]
+        left = [each.fusion for each in sorted(formed, key=lambda each: -each.saved)]
         while left:
-            judged, _ = self._judged(function, machine)
-            if judged < without:
-                return left, judged
+            found = judged(function, machine, self.page)
+            if found.is_better_than(without):
+                return left, found
             gone = left[len(left) // 2 :]
             left = left[: len(left) // 2]
             for fusion in gone:
-                missed(fusion, "no group: the judge finds no fewer bytes")
+                missed(fusion, "no group: the judge finds no fewer bytes, or more time")
                 inline(fusion)
         return [], without
-
-
-def _values(function: FuncOp) -> Iterator[SSAValue]:
-    return (r for op in function.body.block.ops for r in op.results)
-
-
-def _moves_nothing(op: Operation, slots: Mapping[SSAValue, SSAValue]) -> bool:
-    """Whether a join's operands lie in its result, or all of a cut's operand in its results."""
-    if not isinstance(op, Joins | Parts) or not all(v in slots for v in op.results):
-        return False
-    if isinstance(op, Joins):
-        home = slots[op.results[0]]
-        return len(set(op.operands)) == len(op.operands) and all(slots.get(v) is home for v in op.operands)
-    source = op.operands[0]
-    if not isinstance(source.owner, Operation) or sum(nbytes(r.type) for r in op.results) != nbytes(source.type):
-        return False
-    only = all(use.operation is op for use in source.uses)
-    return only and source in slots and all(slots[r] is slots[source] for r in op.results)
 
 
 def _members(described: Described, group: Group) -> list[Operation]:
@@ -345,17 +294,16 @@ def _members(described: Described, group: Group) -> list[Operation]:
 def _tiling(
     described: Described, group: Group, fusion: FusionOp, traffic: GroupTraffic, saved: float, machine: Target
 ) -> L2TilingAttr | None:
-    """What stands on a group; None where a tile has no row of a result."""
-    extent = described.piece.extent(group.end - 1)
-    axes = {v: described.axes.get(v.owner, 0) for v in yielded(fusion.body) if isinstance(v.owner, Operation)}
-    cuts = [(a, group.samples * shape_of(v.type)[a] // extent) for v, a in axes.items() if shape_of(v.type)]
-    if len(set(cuts)) == 1:
-        cuts = cuts[:1]
-    if not cuts or any(rows < 1 for _, rows in cuts):
+    """What stands on a group; None where a result is not cut into its tiles."""
+    found = [described.cuts(group, v) for v in yielded(fusion.body) if shape_of(v.type)]
+    cuts = [loops for loops in found if loops is not None]
+    if not cuts or len(cuts) < len(found):
         return None
+    if all(loops == cuts[0] for loops in cuts):
+        cuts = cuts[:1]
     return L2TilingAttr.of(
-        [[axis] for axis, _ in cuts],
-        [[rows] for _, rows in cuts],
+        [[axis for axis, _ in loops] for loops in cuts],
+        [[size for _, size in loops] for loops in cuts],
         traffic.tiles,
         halo="none" if not traffic.halo else "lines" if group.lines else "recompute",
         weights="resident" if traffic.working_set <= machine.l2_bytes else "streamed",
