@@ -133,7 +133,8 @@ def _optimised(path: Path, batch: int, dtype: str, dims: Mapping[str, int], *, o
 
 
 def _measure(row: Row, context: Any, unfused: Any, fused: Any, target: str) -> None:
-    from gecc.transforms.l2.l2_fusion import L2Fusion, is_group
+    from gecc.transforms.l2.judged import is_group
+    from gecc.transforms.l2.l2_fusion import L2Fusion
     from gecc.transforms.rewriting import functions
 
     one = L2Fusion(l2_size=row.l2_mib, cache=row.cache, target=target)

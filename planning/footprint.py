@@ -70,7 +70,8 @@ class _Touch(NamedTuple):
     place: int  # among the op's reads
     write: bool
     inner: bool
-    whole: bool
+    whole: bool  # for every tile, of all outer samples
+    held: bool  # for every tile of its outer sample
     last: bool  # nobody will need it: in the tile for a slice, ever for a whole tensor
 
 
@@ -137,7 +138,8 @@ def body_of(piece: Piece, begin: int, end: int) -> Body:
 
 def _touch(piece: Piece, begin: int, end: int, op: int, t: int, place: int, whole: set[int], *, write: bool) -> _Touch:
     last = piece.last_touch[t] == op and not piece.tensors[t].output
-    return _Touch(t, op, place, write, piece.stays_inside(t, begin, end), t in whole, last)
+    outer, inner = piece.tensors[t].outer, piece.stays_inside(t, begin, end)
+    return _Touch(t, op, place, write, inner, t in whole and not outer, t in whole and outer, last)
 
 
 @dataclass(slots=True)
@@ -146,7 +148,7 @@ class _Sizes:
     One full tile of a body at so many samples.
 
     touches        bytes of each touch
-    inner          slices of each inner tensor that its buffer holds
+    inner          slices of each inner tensor that its buffer holds, of each outer sample in it
     kept           tensors of which lines are kept -> their bytes
     work           arithmetic of all tiles
     """
@@ -159,27 +161,29 @@ class _Sizes:
 
 def _sizes(piece: Piece, body: Body, group: Group, page: int) -> _Sizes:
     flops = sum(op.flops for op in piece.ops[body.begin : body.end])
+    if piece.is_of_samples(group):
+        rows = [piece.rows(t) for t in body.inner.tensors]
+        return _Sizes([_bytes_of_all(piece, x, group) for x in body.touches], rows, {}, flops)
     if body.equal:
-        share = group.samples, piece.extent(body.end - 1)
-        sizes = [
-            piece.tensors[x.tensor].bytes if x.whole else piece.tensors[x.tensor].bytes * share[0] // share[1]
-            for x in body.touches
-        ]
+        extent = piece.extent(body.end - 1)
+        sizes = [_bytes_of_all(piece, x, group) for x in body.touches]
+        for k, x in enumerate(body.touches):
+            if not x.whole and not x.held:
+                sizes[k] = sizes[k] * group.samples // extent
         return _Sizes(sizes, [group.samples] * len(body.inner.tensors), {}, flops)
 
-    spans = spans_of(piece, group, piece.tiles(group) // 2)
+    spans = spans_of(piece, group, piece.steps(group) // 2)
     sizes: list[int] = []
     for x in body.touches:
-        tensor = piece.tensors[x.tensor]
-        if x.whole:
-            sizes.append(tensor.bytes)
+        if x.whole or x.held:
+            sizes.append(_bytes_of_all(piece, x, group))
             continue
         begin, end = spans.computed[x.tensor] if x.write else spans.read.get((x.op, x.place), (0, 0))
-        size = tensor.bytes // piece.rows(x.tensor) * (end - begin)
-        if not x.inner and tensor.strips > 1:
-            size = min(tensor.bytes, size + tensor.strips * page)  # each strip ends inside of a page
-        sizes.append(size)
-    row = {t: piece.tensors[t].bytes // piece.rows(t) for t in spans.needed}
+        size, strips = piece.slice_bytes(x.tensor) * (end - begin), piece.tensors[x.tensor].strips
+        if not x.inner and strips > 1:
+            size = min(piece.part_bytes(x.tensor), size + strips * page)  # each strip ends inside of a page
+        sizes.append(size * group.outer)
+    row = {t: piece.slice_bytes(t) * group.outer for t in spans.needed}
     kept = {
         t: (spans.computed[t][0] - begin) * row[t]
         for t, (begin, _) in spans.needed.items()
@@ -194,6 +198,11 @@ def _sizes(piece: Piece, body: Body, group: Group, page: int) -> _Sizes:
     return _Sizes(sizes, inner, kept, work)
 
 
+def _bytes_of_all(piece: Piece, touch: _Touch, group: Group) -> int:
+    """Bytes of a tensor that are of the outer samples of a tile."""
+    return piece.part_bytes(touch.tensor) * (group.outer if piece.tensors[touch.tensor].outer else 1)
+
+
 def footprint(piece: Piece, body: Body, group: Group, capacity: int, kind: CacheKind, page: int) -> Footprint:
     """
     The footprint of a group, a run of ops at so many samples a tile, on a cache of `capacity` bytes.
@@ -203,7 +212,8 @@ def footprint(piece: Piece, body: Body, group: Group, capacity: int, kind: Cache
     """
     tiles = piece.tiles(group)
     sizes = _sizes(piece, body, group, page)
-    offsets, scratch = pack_inner(body.inner, sizes.inner, sizes.kept, (group.begin, group.end))
+    slices = [count * group.outer for count in sizes.inner]
+    offsets, scratch = pack_inner(body.inner, slices, sizes.kept, (group.begin, group.end))
     items = body.items
     if scratch:
         items = {**items, SCRATCH: items[SCRATCH]._replace(bytes=scratch)}
@@ -214,8 +224,8 @@ def footprint(piece: Piece, body: Body, group: Group, capacity: int, kind: Cache
             largest[touch.tensor] = max(size, largest.get(touch.tensor, 0))
     streams = sum(largest.values())
     whole = sum(item.bytes for item in items.values() if not item.batched)
-    fill = piece.extent(group.end - 1) / group.samples / tiles
-    walk = _Walk(body, sizes.touches, tiles, fill, capacity, kind)
+    fill = piece.extent(group.end - 1) / group.samples * piece.outer / group.outer / tiles
+    walk = _Walk(body, sizes.touches, (tiles, piece.steps(group)), fill, capacity, kind)
     if whole + 2 * streams > capacity:
         walk.run(offsets, {t for t in body.writes if piece.tensors[t].output})
 
@@ -257,10 +267,13 @@ class _Walk:
     spilled                tensor -> bytes of it that were written here, left the cache and were read again
     """
 
-    def __init__(self, body: Body, sizes: list[int], tiles: int, fill: float, capacity: int, kind: CacheKind):
+    def __init__(
+        self, body: Body, sizes: list[int], tiles: tuple[int, int], fill: float, capacity: int, kind: CacheKind
+    ):
+        """tiles: all of them, and those of a round."""
         self.touches = list(zip(body.touches, sizes, strict=True))
-        self.times = (1.0, (tiles - 1) * fill)  # a tile, in the bytes of a full one
-        self.tiles = tiles
+        self.tiles, self.steps = tiles
+        self.times = (1.0, (self.tiles - 1) * fill)  # a tile, in the bytes of a full one
         self.kind = kind
 
         self.read = 0.0
@@ -281,9 +294,13 @@ class _Walk:
             made: set[int] = set()
             for touch, size in self.touches:
                 buffer, low = (SCRATCH, offsets[touch.tensor]) if touch.inner else (2 * touch.tensor, 0)
-                if tile and not touch.inner and not touch.whole:
+                held = touch.held and self.steps > 1
+                if tile and not touch.inner and not touch.whole and not held:
                     buffer += 1
-                scale = tile * (self.tiles - 1) if touch.whole and tile else times
+                scale = times
+                if tile and (touch.whole or held):
+                    # In the first tile of each round, what is held is new.
+                    scale = self.tiles - 1 if touch.whole else self.tiles * (1 - 1 / self.steps)
                 again = self._touch(buffer, low, low + size, write=touch.write)
                 if again and not touch.write:
                     self._miss(buffer, touch, again, scale, made, outputs)

@@ -10,6 +10,12 @@ then on the next. A group of one op is that op by itself, as its own kernel walk
 
 The axis may be another than the batch, rows say: then each tensor has its own number of them, a `Window` says which
 rows of an operand some rows of a result need, and `samples` counts rows of what the group's last op writes.
+
+Rows may be those of one of several samples, `outer` of them: a group runs tile by tile over the rows of the first, then
+over those of the next. A tensor that is one equal part for each sample says so; others are the same for all.
+
+    Piece(outer=8, ..)   x: 8 images of 56 rows, outer, rows=56
+                         Group(0, 2, samples=16): 8 times tiles of 16, 16, 16 and 8 rows
 """
 
 from collections.abc import Sequence
@@ -47,6 +53,8 @@ class Tensor:
     rows      equal slices where they are not the piece's samples; 0: they are
     strips    runs of bytes that a tile of it is: as many as there are elements before the axis
     over      the tensor that its writer reads and overwrites with it, at the same addresses
+    outer     one equal part for each of the piece's outer samples: `rows` and `strips` are of one. All of a part that
+              is not batched is touched by each tile of its sample
     """
 
     name: str
@@ -57,6 +65,7 @@ class Tensor:
     rows: int = 0
     strips: int = 1
     over: int | None = None
+    outer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,7 @@ class Op:
     tileable   it computes a slice of samples from slices
     windows    which slices of each read; None: all of it. Where there are none: the same as of the result
     alike      away from the borders its tiles are one op, if they are a multiple of rows that its windows say
+    outer      it computes an outer sample from those of its operands; its own kernel walks over them
     """
 
     name: str
@@ -76,18 +86,20 @@ class Op:
     tileable: bool = True
     windows: tuple[Window | None, ...] = ()
     alike: bool = True
+    outer: bool = False
 
 
 class Group(NamedTuple):
     """
     Ops [begin, end), `samples` samples a tile. Where windows overlap, the next tile needs rows that this one computed:
-    they are computed again, or, with `lines`, kept.
+    they are computed again, or, with `lines`, kept. Of the piece's outer samples a tile takes so many.
     """
 
     begin: int
     end: int
     samples: int
     lines: bool = False
+    outer: int = 1
 
 
 Plan = Sequence[Group]
@@ -97,21 +109,24 @@ Plan = Sequence[Group]
 @dataclass(frozen=True)
 class Piece:
     """
-    raises   ValueError where a tensor is written twice or after it is read, a batched tensor has no equal slices, or
-             a tileable op writes a tensor that is not batched
+    raises   ValueError where a tensor is written twice or after it is read, a batched tensor has no equal slices (in
+             each outer sample), or a tileable op writes a tensor that is not batched
     """
 
     batch: int
     tensors: tuple[Tensor, ...]
     ops: tuple[Op, ...]
+    outer: int = 1
 
     def __post_init__(self) -> None:
-        if self.batch < 1:
-            raise ValueError(f"a batch has at least one sample, got {self.batch}")
+        if self.batch < 1 or self.outer < 1:
+            raise ValueError(f"a batch has at least one sample, got {min(self.batch, self.outer)}")
         for tensor in self.tensors:
-            rows = tensor.rows or self.batch
-            if tensor.batched and tensor.bytes % rows:
-                raise ValueError(f"'{tensor.name}': {tensor.bytes} bytes are not {rows} equal slices")
+            slices = (tensor.rows or self.batch if tensor.batched else 1) * (self.outer if tensor.outer else 1)
+            if tensor.bytes % slices:
+                raise ValueError(f"'{tensor.name}': {tensor.bytes} bytes are not {slices} equal slices")
+            if tensor.batched and not tensor.outer and self.outer > 1:
+                raise ValueError(f"'{tensor.name}' has slices, but not of each outer sample")
 
         seen: set[int] = set()
         for op in self.ops:
@@ -135,19 +150,38 @@ class Piece:
         return {t: k for k, op in enumerate(self.ops) for t in (*op.reads, *op.writes)}
 
     def rows(self, t: int) -> int:
-        """Slices of a batched tensor."""
+        """Slices of a batched tensor, of one outer sample."""
         return self.tensors[t].rows or self.batch
 
+    def part_bytes(self, t: int) -> int:
+        """Bytes of a tensor that are of one outer sample; all of them where it is the same for all."""
+        return self.tensors[t].bytes // (self.outer if self.tensors[t].outer else 1)
+
+    def slice_bytes(self, t: int) -> int:
+        return self.part_bytes(t) // self.rows(t)
+
     def extent(self, k: int) -> int:
-        """Slices that op k computes; the batch where it does not tile."""
+        """Slices that op k computes of an outer sample; the batch where it does not tile."""
         op = self.ops[k]
         return self.rows(op.writes[0]) if op.tileable and op.writes else self.batch
 
     def tiles(self, group: Group) -> int:
+        return self.rounds(group) * self.steps(group)
+
+    def rounds(self, group: Group) -> int:
+        """Times that a group walks over slices: once for so many outer samples."""
+        return -(-self.outer // group.outer)
+
+    def steps(self, group: Group) -> int:
+        """Tiles of each round."""
         return -(-self.extent(group.end - 1) // group.samples)
 
+    def is_of_samples(self, group: Group) -> bool:
+        """Whether its tiles are outer samples as a whole."""
+        return self.outer > 1 and group.samples == self.extent(group.end - 1)
+
     def reads_whole(self, k: int, t: int) -> bool:
-        """Whether op k reads all of t for every slice of its result."""
+        """Whether op k reads all of t (of its outer sample, if it has them) for every slice of its result."""
         op = self.ops[k]
         if not self.tensors[t].batched:
             return True

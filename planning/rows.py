@@ -35,7 +35,7 @@ class Spans:
 
 
 def spans_of(piece: Piece, group: Group, tile: int) -> Spans:
-    """The rows of tile number `tile`. Cost: linear in the group's touches."""
+    """The rows of tile number `tile` of a round. Cost: linear in the group's touches."""
     before = _walk(piece, group, tile - 1, {}) if tile else Spans()
     return _walk(piece, group, tile, {t: end for t, (_, end) in before.needed.items()})
 
@@ -77,7 +77,7 @@ def _walk(piece: Piece, group: Group, tile: int, done: dict[int, int]) -> Spans:
 
 
 def has_equal_slices(piece: Piece, group: Group) -> bool:
-    """Whether each tile touches the same share of every tensor: no windows, one number of slices."""
+    """Whether each tile of a round touches the same share of every tensor: no windows, one number of slices."""
     extent = piece.extent(group.end - 1)
     return not any(piece.ops[k].windows for k in range(group.begin, group.end)) and all(
         piece.rows(t) == extent for k in range(group.begin, group.end) for t in piece.ops[k].writes
@@ -85,8 +85,8 @@ def has_equal_slices(piece: Piece, group: Group) -> bool:
 
 
 def can_be_cut(piece: Piece, begin: int, end: int) -> bool:
-    """Whether no op of [begin, end) reads all of what another of them makes, for each slice."""
-    return not any(
+    """Whether all ops of [begin, end) tile, and none reads all of what another of them makes, for each slice."""
+    return all(op.tileable for op in piece.ops[begin:end]) and not any(
         piece.reads_whole(k, t) and piece.producer.get(t, -1) >= begin
         for k in range(begin, end)
         for t in piece.ops[k].reads
@@ -130,7 +130,7 @@ def shares_are_whole(piece: Piece, group: Group) -> bool:
 
 def lines_can_be_kept(piece: Piece, group: Group) -> bool:
     """Whether no tensor keeps more rows than come new: the kept ones move in their buffer without overlap."""
-    spans = spans_of(piece, group, piece.tiles(group) // 2)
+    spans = spans_of(piece, group, piece.steps(group) // 2)
     return all(
         fresh - begin <= end - fresh
         for (begin, _), (fresh, end) in zip(spans.needed.values(), spans.computed.values(), strict=True)

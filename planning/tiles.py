@@ -18,6 +18,7 @@ from .footprint import SCRATCH, Footprint
 from .machine import Machine
 from .piece import Group, Piece, Plan, balanced
 from .rows import MOST_APART, lines_can_be_kept, shares_are_whole, stride
+from .runs import Run, Way
 from .traffic import SAFE, Model, State
 
 # A piece whose traffic is this near to its compulsory bytes has nothing to gain.
@@ -67,6 +68,8 @@ def single_plan(piece: Piece, machine: Machine, page: int = 4096) -> list[Group]
 def single(piece: Piece, k: int, machine: Machine, page: int = 4096) -> Group:
     """One op as its own kernel walks (`kernel_steps`). An op that does not tile is one step."""
     op = piece.ops[k]
+    if piece.outer > 1:
+        return Group(k, k + 1, piece.extent(k), outer=_outer_steps(piece, k, machine))
     if not op.tileable:
         return Group(k, k + 1, piece.batch)
 
@@ -80,6 +83,16 @@ def single(piece: Piece, k: int, machine: Machine, page: int = 4096) -> Group:
         extent, whole, moving, machine.l2_bytes, strips_bytes=0 if by_samples else strips * page, samples=by_samples
     )
     return Group(k, k + 1, samples)
+
+
+def _outer_steps(piece: Piece, k: int, machine: Machine) -> int:
+    """How many outer samples an op by itself takes at a time."""
+    op = piece.ops[k]
+    if not op.outer:
+        return piece.outer
+    whole = sum(piece.tensors[t].bytes for t in {*op.reads} if not piece.tensors[t].outer)
+    moving = sum(piece.tensors[t].bytes for t in {*op.reads, *op.writes} if piece.tensors[t].outer)
+    return kernel_steps(piece.outer, whole, moving, machine.l2_bytes)
 
 
 def kernel_steps(
@@ -125,7 +138,7 @@ def search(
     singles = single_plan(piece, machine, page)
     baseline = model.evaluate(singles)
     if (
-        all(piece.extent(k) == 1 for k in range(len(piece.ops)))
+        all(piece.outer * piece.extent(k) == 1 for k in range(len(piece.ops)))
         or baseline.total <= NOTHING_TO_GAIN * piece.compulsory_bytes()
     ):
         return singles
@@ -224,11 +237,9 @@ class _Search:
     def _candidates(self, begin: int) -> Iterator[Footprint]:
         """Footprints of the runs that begin here and may pay."""
         misfits = 0
-        run = _Run(self.piece, begin)
+        run = Run(self.piece, begin)
         for end in range(begin + 1, min(len(self.piece.ops), begin + self.options.longest) + 1):
-            if not self.piece.ops[end - 1].tileable or end - 1 in self.barred:
-                return
-            if not run.grow():
+            if end - 1 in self.barred or not run.grow():
                 return
             if end - begin == 1 or not (end - begin <= EVERY_END or self._narrow(end)):
                 continue
@@ -245,113 +256,61 @@ class _Search:
         crossing = self.crossing
         return end == len(self.piece.ops) or crossing[end - 1] >= crossing[end] < crossing[end + 1]
 
-    def _tilings(self, run: "_Run") -> list[Footprint]:
-        """Tile counts with resident weights, beginning with the least; else the least with streamed weights."""
-        sample = run.bytes_a_sample()
-        resident: list[Footprint] = []
-        for tiles in self._tile_counts(run, sample, self.limit - run.whole):
-            shapes = [
-                shape
-                for shape in self._shapes(run, tiles)
-                if shape.working_set <= self.limit and shape.hit_share >= self.options.fusion_threshold
-            ]
-            resident += [shape for shape in shapes if all(shape.group != other.group for other in resident)]
-            if len({shape.group.samples for shape in resident}) == self.options.tile_counts:
-                break
-        if resident or run.whole == 0:
-            return resident
-
-        spare = run.whole - run.largest_whole
-        for tiles in self._tile_counts(run, sample, self.limit - run.largest_whole)[:2]:
-            for shape in self._shapes(run, tiles):
-                if shape.working_set - spare <= self.limit and shape.hit_share >= self.options.fusion_threshold:
-                    return [shape]
+    def _tilings(self, run: Run) -> list[Footprint]:
+        """
+        Tile counts with resident weights, beginning with the least; else the least with streamed weights. Of samples,
+        where they fit, else of rows.
+        """
+        for way in run.ways:
+            resident: list[Footprint] = []
+            for tiles in self._tile_counts(run, way, self.limit - way.whole):
+                shapes = [shape for shape in self._shapes(run, way, tiles) if self._fits(shape, 0)]
+                resident += [shape for shape in shapes if all(shape.group != other.group for other in resident)]
+                if len({(shape.group.samples, shape.group.outer) for shape in resident}) == self.options.tile_counts:
+                    break
+            if resident:
+                return resident
+        for way in run.ways:
+            spare = way.whole - way.largest_whole
+            for tiles in self._tile_counts(run, way, self.limit - way.largest_whole)[:2] if spare else ():
+                for shape in self._shapes(run, way, tiles):
+                    if self._fits(shape, spare):
+                        return [shape]
         return []
 
-    def _tile_counts(self, run: "_Run", sample: int, room: int) -> list[int]:
-        batch = self.piece.extent(run.end - 1)
-        samples = room // max(1, sample)
-        if samples < 1:
-            return []
-        least = max(2, -(-batch // samples))
-        counts = (least, least + 1, 2 * least, 4 * least, batch)
-        return sorted({min(n, batch) for n in counts})
+    def _fits(self, shape: Footprint, spare: int) -> bool:
+        """`spare`: bytes that need not be in the cache all the time."""
+        return shape.working_set - spare <= self.limit and shape.hit_share >= self.options.fusion_threshold
 
-    def _shapes(self, run: "_Run", tiles: int) -> list[Footprint]:
+    def _tile_counts(self, run: Run, way: Way, room: int) -> list[int]:
+        slices = run.slices(way)
+        fitting = room // max(1, run.bytes_a_slice(way))
+        if fitting < 1:
+            return []
+        least = max(2, -(-slices // fitting))
+        counts = (least, least + 1, 2 * least, 4 * least, slices)
+        return sorted({min(n, slices) for n in counts})
+
+    def _shapes(self, run: Run, way: Way, tiles: int) -> list[Footprint]:
         """Of a run in about so many tiles: what overlaps computed again, and kept."""
-        samples = -(-self.piece.extent(run.end - 1) // tiles)
+        slices = run.slices(way)
+        if slices < 2:
+            return []
+        taken = -(-slices // tiles)
+        if way.of_samples:
+            return [self.model.shape(run.group(way, taken))]
         step = stride(self.piece, run.begin, run.end)
-        looped = 0 < step <= samples
-        group = Group(run.begin, run.end, samples - samples % step if looped else samples)
-        if not looped and self.piece.tiles(group) > MOST_APART + 1:
+        looped = 0 < step <= taken
+        group = run.group(way, taken - taken % step if looped else taken)
+        if not looped and self.piece.steps(group) > MOST_APART + 1:
             return []  # each tile would stand for itself alone
-        if self.piece.tiles(group) < 2 or not shares_are_whole(self.piece, group):
+        if self.piece.steps(group) < 2 or not shares_are_whole(self.piece, group):
             return []
         again = self.model.shape(group)
         if not again.halo:
             return [again]
         kept = group._replace(lines=True)
         return [again, self.model.shape(kept)] if lines_can_be_kept(self.piece, kept) else [again]
-
-
-class _Run:
-    """Ops [begin, end) while `end` moves on: bounds that tell whether a tile can fit, before anything is packed."""
-
-    def __init__(self, piece: Piece, begin: int):
-        self.piece = piece
-        self.begin = self.end = begin
-        self.whole = 0  # bytes of weights and other whole tensors
-        self.largest_whole = 0  # of one op
-        self._inputs: set[int] = set()
-        self._input_bytes = 0
-        self._made: list[int] = []
-        self._reuses = False
-
-    def grow(self) -> bool:
-        """Takes in the next op; False where that reads all of what the run makes, for each slice."""
-        k, op = self.end, self.piece.ops[self.end]
-        self.end += 1
-        whole = 0
-        for t in dict.fromkeys(op.reads):
-            tensor, all_ = self.piece.tensors[t], self.piece.reads_whole(k, t)
-            if all_ and self.piece.producer.get(t, -1) >= self.begin:
-                return False
-            whole += tensor.bytes if all_ else 0
-            if self.piece.producer.get(t, -1) >= self.begin:
-                self._reuses = True
-                continue
-            if t in self._inputs:
-                self._reuses |= not all_
-                continue
-            self._inputs.add(t)
-            if all_:
-                self.whole += tensor.bytes
-            else:
-                self._input_bytes += tensor.bytes
-        self.largest_whole = max(self.largest_whole, whole)
-        self._made += op.writes
-        return True
-
-    def reuses_something(self) -> bool:
-        """An op reads what another of the run wrote, or two read the same."""
-        return self._reuses
-
-    def bytes_a_sample(self) -> int:
-        """Inputs, outputs and the most that is alive between them, for one sample: no tile is smaller."""
-        tensors, last = self.piece.tensors, self.piece.last_touch
-        outside = self._input_bytes
-        change = [0] * (self.end - self.begin + 1)
-        for t in self._made:
-            if last[t] >= self.end or tensors[t].output:
-                outside += tensors[t].bytes
-            else:
-                change[self.piece.producer[t] - self.begin] += tensors[t].bytes
-                change[last[t] + 1 - self.begin] -= tensors[t].bytes
-        alive = most = 0
-        for step in change:
-            alive += step
-            most = max(most, alive)
-        return -(-(outside + most) // self.piece.extent(self.end - 1))
 
 
 def crossing_bytes(piece: Piece) -> list[int]:

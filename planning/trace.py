@@ -40,7 +40,7 @@ def inner_buffers(piece: Piece, begin: int, end: int) -> InnerBuffers:
     inner = [t for op in piece.ops[begin:end] for t in op.writes if piece.stays_inside(t, begin, end)]
     return InnerBuffers(
         tuple(inner),
-        tuple(piece.tensors[t].bytes // piece.rows(t) for t in inner),
+        tuple(map(piece.slice_bytes, inner)),
         tuple((piece.producer[t], piece.last_touch[t] + 1) for t in inner),
     )
 
@@ -66,8 +66,10 @@ def pack_inner(
 def scratch_offsets(piece: Piece, group: Group) -> tuple[dict[int, int], int]:
     """Inner tensor -> its offset in the scratch memory of a group's tile; and the bytes of that memory."""
     inner = inner_buffers(piece, group.begin, group.end)
-    found = [spans_of(piece, group, k) for k in range(piece.tiles(group))]
-    most = [max(end - begin for s in found for begin, end in (s.needed.get(t, (0, 0)),)) for t in inner.tensors]
+    if piece.is_of_samples(group):
+        return pack_inner(inner, [piece.rows(t) * group.outer for t in inner.tensors])
+    found = [spans_of(piece, group, k) for k in range(piece.steps(group))] if inner.tensors else []
+    most = [max(s.needed[t][1] - s.needed[t][0] for s in found if t in s.needed) * group.outer for t in inner.tensors]
     kept = {t for s in found for t in inner.tensors if group.lines and s.needed.get(t) != s.computed.get(t)}
     return pack_inner(inner, most, kept, (group.begin, group.end))
 
@@ -86,15 +88,13 @@ def trace_of(piece: Piece, plan: Plan) -> Iterator[Access]:
     next tile touches too.
     """
     for group in plan:
-        if group.end - group.begin == 1 and not piece.ops[group.begin].tileable:
-            yield from _untiled(piece, group.begin)
-            continue
         inside, _ = scratch_offsets(piece, group)
-        count = piece.tiles(group)
-        ahead = spans_of(piece, group, 0)
-        for tile in range(count):
-            spans, ahead = ahead, spans_of(piece, group, tile + 1) if tile + 1 < count else Spans()
-            yield from _Tile(piece, group, inside, spans, ahead, tile + 1 == count).accesses()
+        by_rows = piece.ops[group.end - 1].tileable and not piece.is_of_samples(group)
+        spans = [spans_of(piece, group, k) if by_rows else Spans() for k in range(piece.steps(group))]
+        for begin in range(0, piece.outer, group.outer):
+            samples = begin, min(piece.outer, begin + group.outer)
+            for here, ahead in zip(spans, [*spans[1:], None], strict=True):
+                yield from _Tile(piece, group, inside, samples, here, ahead).accesses()
 
 
 def replay(piece: Piece, plan: Plan, cache_bytes: int, kind: CacheKind, page: int = 4096) -> Replayed:
@@ -104,28 +104,16 @@ def replay(piece: Piece, plan: Plan, cache_bytes: int, kind: CacheKind, page: in
     return judge(trace_of(piece, plan), memory.sizes, outputs, cache_bytes, kind, page)
 
 
-def _untiled(piece: Piece, k: int) -> Iterator[Access]:
-    for t in dict.fromkeys(piece.ops[k].reads):
-        yield from _whole(piece, k, t, write=False)
-    for t in piece.ops[k].writes:
-        yield from _whole(piece, k, t, write=True)
-
-
-def _whole(piece: Piece, k: int, t: int, *, write: bool, final: bool = True) -> Iterator[Access]:
-    dead = final and piece.last_touch[t] == k and not piece.tensors[t].output
-    yield _at_home(piece, t, 0, piece.tensors[t].bytes, write, dead)
-
-
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """One tile of a group; `ahead` are the rows of the next one."""
+    """One tile of a group, of outer samples [begin, end); `ahead` are the rows of the next one of the round, if any."""
 
     piece: Piece
     group: Group
     inside: dict[int, int]
+    samples: tuple[int, int]
     spans: Spans
-    ahead: Spans
-    final: bool
+    ahead: Spans | None
 
     def accesses(self) -> Iterator[Access]:
         for t, (begin, _) in self.spans.needed.items() if self.group.lines else ():
@@ -142,37 +130,63 @@ class _Tile:
                     continue
                 seen.add((t, span))
                 if span is None:
-                    yield from _whole(self.piece, k, t, write=False, final=self.final)
+                    yield from self._whole(k, t, write=False)
                 else:
-                    later = self.ahead.read.get((k, place), (span[1], span[1]))[0]
+                    later = self.ahead.read.get((k, place), (span[1], span[1]))[0] if self.ahead else span[1]
                     yield from self._rows(k, t, span, later, write=False)
             for t in op.writes:
-                yield from self._rows(k, t, self.spans.computed[t], self.spans.computed[t][1], write=True)
+                span = self.spans.computed.get(t)
+                if span is None:
+                    yield from self._whole(k, t, write=True)
+                else:
+                    yield from self._rows(k, t, span, span[1], write=True)
+
+    def _whole(self, k: int, t: int, *, write: bool) -> Iterator[Access]:
+        """All of a tensor, or all of it that is of the tile's outer samples."""
+        part, outer = self.piece.part_bytes(t), self.piece.tensors[t].outer
+        begin, end = self.samples if outer else (0, 1)
+        if t in self.inside:
+            length = (end - begin) * part
+            yield Access(len(self.piece.tensors) + 1, self.inside[t], length, write, self._dies(k, t))
+            return
+        final = self.ahead is None and (outer or self.samples[1] == self.piece.outer)
+        yield self._at_home(t, begin * part, (end - begin) * part, write, final and self._dies(k, t))
 
     def _rows(self, k: int, t: int, span: tuple[int, int], later: int, *, write: bool) -> Iterator[Access]:
         """Rows of a tensor, of which the next tile touches those from `later` on."""
         begin, end = span
-        dead = self.piece.last_touch[t] == k and not self.piece.tensors[t].output
+        dead = self._dies(k, t)
         if t in self.inside:
             yield from self._inner(t, begin, end, write=write, dead=dead)
             return
         cut = min(max(begin, later), end)
-        for first, stop, gone in ((begin, cut, dead), (cut, end, dead and self.final)):
-            tensor = self.piece.tensors[t]
-            plane = tensor.bytes // tensor.strips
-            row = plane // self.piece.rows(t)
-            for strip in range(tensor.strips if stop > first else 0):
-                yield _at_home(self.piece, t, strip * plane + first * row, (stop - first) * row, write, gone)
+        for first, stop, gone in ((begin, cut, dead), (cut, end, dead and self.ahead is None)):
+            for offset, length in self._runs(t, first, stop):
+                yield self._at_home(t, offset, length, write, gone)
+
+    def _runs(self, t: int, first: int, stop: int) -> Iterator[tuple[int, int]]:
+        """(offset, bytes) of rows, in the order in which they lie."""
+        part, row = self.piece.part_bytes(t), self.piece.slice_bytes(t)
+        begin, end = self.samples
+        if stop - first == self.piece.rows(t):
+            yield begin * part, (end - begin) * part
+            return
+        strips = self.piece.tensors[t].strips
+        for sample in range(begin, end if stop > first else begin):
+            for strip in range(strips):
+                yield sample * part + (strip * part + first * row) // strips, (stop - first) * row // strips
 
     def _inner(self, t: int, begin: int, end: int, *, write: bool, dead: bool) -> Iterator[Access]:
-        row = self.piece.tensors[t].bytes // self.piece.rows(t)
+        row = self.piece.slice_bytes(t) * (self.samples[1] - self.samples[0])
         at = self.inside[t] + (begin - self.spans.needed[t][0]) * row
         if end > begin:
             yield Access(len(self.piece.tensors) + 1, at, (end - begin) * row, write, dead)
 
+    def _dies(self, k: int, t: int) -> bool:
+        return self.piece.last_touch[t] == k and not self.piece.tensors[t].output
 
-def _at_home(piece: Piece, t: int, offset: int, length: int, write: bool, last: bool) -> Access:
-    address = piece.tensors[t].address
-    if address is None:
-        return Access(t, offset, length, write, last)
-    return Access(len(piece.tensors), address + offset, length, write, last)
+    def _at_home(self, t: int, offset: int, length: int, write: bool, last: bool) -> Access:
+        address = self.piece.tensors[t].address
+        if address is None:
+            return Access(t, offset, length, write, last)
+        return Access(len(self.piece.tensors), address + offset, length, write, last)

@@ -56,7 +56,7 @@ class TuningSpace:
         self._tilings: dict[tuple[int, int], list[Group]] = {}
         self._given = {(group.begin, group.end): group for group in start if _is_group(group)}
         ops = self.piece.ops
-        can = [op.tileable and k not in barred for k, op in enumerate(ops)]
+        can = [(op.tileable or op.outer) and k not in barred for k, op in enumerate(ops)]
         self._joinable = [k > 0 and can[k - 1] and can[k] for k in range(len(ops))]
         crossing = crossing_bytes(self.piece)
         borders = [k for k, joinable in enumerate(self._joinable) if joinable]
@@ -139,16 +139,18 @@ class TuningSpace:
             found = _thinned(found, TILINGS)
             given = self._given.get((begin, end))
             if given is not None and given not in found:
-                found = sorted([*found[: TILINGS - 1], given], key=lambda group: (-group.samples, group.lines))
+                found = sorted(
+                    [*found[: TILINGS - 1], given], key=lambda group: (-group.outer, -group.samples, group.lines)
+                )
             self._tilings[begin, end] = found
         return found
 
     def _shapes(self, begin: int, end: int) -> Iterator[Footprint]:
         """Of a run at every size of balanced tiles, the largest first; where tiles overlap, also with lines kept."""
         extent = self.piece.extent(end - 1)
-        samples = sorted({balanced(extent, n) for n in range(1, extent)}, reverse=True)
-        for n in _thinned(samples, MOST_SIZES):
-            group = Group(begin, end, n)
+        found = [Group(begin, end, extent, outer=n) for n in _sizes(self.piece.outer)]
+        found += [Group(begin, end, n) for n in _sizes(extent)]
+        for group in found:
             if not is_tiling(self.piece, group):
                 continue
             shape = self._model.shape(group)
@@ -165,8 +167,17 @@ class TuningSpace:
         spare = 0
         if shape.working_set > limit:
             ops = self.piece.ops[group.begin : group.end]
-            spare = whole - max(sum(tensors[t].bytes for t in {*op.reads} if not tensors[t].batched) for op in ops)
+            streamed = (
+                sum(tensors[t].bytes for t in {*op.reads} if not tensors[t].batched and not tensors[t].outer)
+                for op in ops
+            )
+            spare = whole - max(streamed)
         return shape.working_set - spare <= limit and shape.hit_share >= self._options.fusion_threshold
+
+
+def _sizes(slices: int) -> list[int]:
+    """Slices of a tile such that tiles are balanced, the most first."""
+    return _thinned(sorted({balanced(slices, n) for n in range(1, slices)}, reverse=True), MOST_SIZES)
 
 
 def _thinned(found: list[T], most: int) -> list[T]:
@@ -189,9 +200,9 @@ def structure_key(piece: Piece) -> str:
 
     Names do not count, nor what follows from them: addresses in the arena, flops.
     """
-    tensors = [(t.bytes, t.batched, t.output, t.rows) for t in piece.tensors]
-    ops = [(op.reads, op.writes, op.tileable, op.windows) for op in piece.ops]
-    return hashlib.sha256(repr((piece.batch, tensors, ops)).encode()).hexdigest()[:32]
+    tensors = [(t.bytes, t.batched, t.output, t.rows, t.outer) for t in piece.tensors]
+    ops = [(op.reads, op.writes, op.tileable, op.windows, op.outer) for op in piece.ops]
+    return hashlib.sha256(repr((piece.batch, piece.outer, tensors, ops)).encode()).hexdigest()[:32]
 
 
 def groups_of(plan: Plan) -> list[Group]:
@@ -200,9 +211,19 @@ def groups_of(plan: Plan) -> list[Group]:
 
 
 def is_tiling(piece: Piece, group: Group) -> bool:
-    """Whether a group of tileable ops is several tiles, each of whole rows, whose overlap can be kept if it says so."""
+    """
+    Whether a group's ops can be cut into its tiles, and these are several: of outer samples, or of whole rows, whose
+    overlap can be kept if it says so.
+    """
+    if piece.is_of_samples(group):
+        return (
+            1 <= group.outer < piece.outer
+            and not group.lines
+            and all(op.outer for op in piece.ops[group.begin : group.end])
+        )
     return (
-        1 <= group.samples < piece.extent(group.end - 1)
+        1 <= group.outer <= piece.outer
+        and 1 <= group.samples < piece.extent(group.end - 1)
         and can_be_cut(piece, group.begin, group.end)
         and shares_are_whole(piece, group)
         and (not group.lines or lines_can_be_kept(piece, group))

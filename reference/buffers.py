@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.ge.errors import InputError
 from ..dialects.ge.memory import SlotOp
 from ..dialects.ge.types import element_of, nbytes, shape_of
+from .arena import overlaps
 
 Array = npt.NDArray[Any]
 
@@ -71,7 +72,7 @@ def memref(op: Operation, operands: Sequence[Array]) -> Sequence[Any]:
             operands[1][tuple(operands[2:])] = operands[0]
             return []
         case "memref.copy":
-            if np.shares_memory(*operands):
+            if overlaps(*operands):
                 raise InputError("memref.copy to bytes that it reads")
             operands[1][...] = operands[0]
             return []

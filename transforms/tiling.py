@@ -14,19 +14,19 @@ A value with several readers gets the union of their boxes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import prod
 from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.ge.bodies import FusionOp, YieldOp, yielded
 from ..dialects.ge.constants import ConstantOp
-from ..dialects.ge.interfaces import Box, Tiles, View, box_shape, is_contiguous, whole
+from ..dialects.ge.interfaces import Box, Tiles, View, whole
 from ..dialects.ge.memory import LaunchOp
 from ..dialects.ge.types import shape_of
+from .boxes import box_behind, lies_in
 
 
 def rows_needed(op: Operation, begin: int, rows: int) -> list[Box] | None:
@@ -76,60 +76,6 @@ def boxes_in_body(fusion: FusionOp | LaunchOp, boxes: Sequence[Box]) -> dict[SSA
         if needed is None or not all(ask(v, b) for v, b in zip(op.operands, needed, strict=True)):
             return None
     return wanted
-
-
-def box_behind(view: Operation, box: Box) -> Box | None:
-    """
-    The box of a view's operand that a box of its result is; None where it is no box. Axes may be taken apart or put
-    together: rows of the one are then several rows of the other, or some rows of one of its samples.
-    """
-    assert isinstance(view, View)
-    source, result = (shape_of(v.type) for v in (view.operands[view.view_of()], view.results[0]))
-    found: list[tuple[int, int]] = []
-    for theirs, ours in _same_bytes(source, result):
-        part = _box_of_run(_run_of_box(box[ours], result[ours]), source[theirs])
-        if part is None:
-            return None
-        found += part
-    return tuple(found)
-
-
-def _same_bytes(one: Sequence[int], two: Sequence[int]) -> Iterator[tuple[slice, slice]]:
-    """Cuts two shapes of as many elements into the shortest stretches of axes that have as many as each other."""
-    i = j = 0
-    while i < len(one) or j < len(two):
-        begin = i, j
-        left = right = 1
-        while left != right or (i, j) == begin:
-            if j == len(two) or (i < len(one) and left <= right):
-                left, i = left * one[i], i + 1
-            else:
-                right, j = right * two[j], j + 1
-        yield slice(begin[0], i), slice(begin[1], j)
-
-
-def _run_of_box(box: Box, shape: Sequence[int]) -> tuple[int, int] | None:
-    """(begin, count) of a box's elements, counted through `shape`; None where they are not one run."""
-    if not is_contiguous(box, shape):
-        return None
-    begin = sum(offset * prod(shape[k + 1 :]) for k, (offset, _) in enumerate(box))
-    return begin, prod(box_shape(box))
-
-
-def _box_of_run(run: tuple[int, int] | None, shape: Sequence[int]) -> list[tuple[int, int]] | None:
-    """The box of `shape` whose elements are a run; None where there is none."""
-    if run is None:
-        return None
-    begin, count = run
-    if count == prod(shape):
-        return [(0, d) for d in shape]
-    for k, size in enumerate(shape):
-        row = prod(shape[k + 1 :])
-        first = begin // row % size
-        if begin % row == 0 and count % row == 0 and 0 < count // row <= size - first:
-            around = [(begin // prod(shape[j + 1 :]) % d, 1) for j, d in enumerate(shape[:k])]
-            return [*around, (first, count // row), *((0, d) for d in shape[k + 1 :])]
-    return None
 
 
 @dataclass
@@ -311,7 +257,8 @@ class _Cutter:
                 if isinstance(value.owner, ConstantOp) and box != whole(value):
                     return None
                 wanted[value] = _union(wanted[value], box) if value in wanted else box
-        given = (self._lies_in(tile.needed[value], self._outer_share(value, step)) for value in self.outer)
+        # Else what others read would be computed in several steps.
+        given = (lies_in(tile.needed[value], self._outer_share(value, step)) for value in self.outer)
         return tile if self._reads_once(tile) and all(given) else None
 
     def _member(self, tile: Tile, op: Operation, wanted: dict[SSAValue, Box], before: Tile | None) -> list[Box] | None:
@@ -345,11 +292,6 @@ class _Cutter:
 
     def _outer_share(self, value: SSAValue, step: int) -> Box:
         return _part(whole(value), self.outer[value], step) if value in self.outer else whole(value)
-
-    @staticmethod
-    def _lies_in(box: Box, around: Box) -> bool:
-        """Else what others read would be computed in several steps."""
-        return all(a <= b and b + n <= a + m for (b, n), (a, m) in zip(box, around, strict=True))
 
     def _compute(self, tile: Tile, value: SSAValue, box: Box, before: Tile | None) -> bool:
         """Takes down what of `value` the tile needs and computes."""

@@ -176,7 +176,7 @@ def grow(graph: Graph, draw: Draw, steps: Sequence[str]) -> None:
         case "loop":
             trips = graph.constant(np.array(draw(st.integers(0, 3)), np.int64))
             graph.add(loop(graph, trips, [a, draw(st.sampled_from(same))], draw))
-        case "scan" if shape and shape[0]:
+        case "scan" if shape and all(shape):
             graph.add(scan(graph, a, draw(st.sampled_from(same)), draw))
         case _:
             pass
@@ -210,10 +210,19 @@ def loop(graph: Graph, trips: SSAValue, initial: Sequence[SSAValue], draw: Draw)
 
 
 def scan(graph: Graph, rows: SSAValue, state: SSAValue, draw: Draw) -> Operation:
-    """Carries a value along the rows of another and stacks up what it makes of each row."""
-    row = tensor_type(f32, shape_of(rows.type)[1:])
+    """Carries a value along the rows of another, forwards or backwards, and stacks up what it makes of each row."""
+    shape = list(shape_of(rows.type))
+    axis, way = draw(st.integers(0, len(shape) - 1)), draw(st.integers(0, 1))
+    shape.pop(axis)
+    row = tensor_type(f32, tuple(shape))
     body = graph.body([state.type, row], draw, [state.type, row])
-    return ScanOp(state, rows, num_scan_inputs=1, results=2, bodies=[body])
+    attributes = {
+        "scan_input_axes": [axis],
+        "scan_input_directions": [way],
+        "scan_output_axes": [draw(st.integers(0, len(shape)))],
+        "scan_output_directions": [draw(st.integers(0, 1))],
+    }
+    return ScanOp(state, rows, num_scan_inputs=1, results=2, bodies=[body], **attributes)
 
 
 def fused(a: SSAValue, b: SSAValue, kind: str, both: bool) -> Operation:

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from gecc.dialects.ge.text import module_text, parse_module
 from gecc.driver.registry import default_registry
 from gecc.planning import Group
-from gecc.planning.rows import can_be_cut
+from gecc.planning.runs import Run, Way
 from gecc.reference import make_inputs, run
 from gecc.transforms.l2.l2_fusion import L2Fusion
 from gecc.transforms.l2.tune import Task
@@ -35,22 +35,23 @@ class AnyPlan:
 
     def plan(self, task: Task, search) -> list[Group]:
         del search
-        piece, plan, k = task.piece, [], 0
-        while k < len(piece.ops):
-            end = k + 1
-            while end < len(piece.ops) and self.random.random() < 0.8 and self.fits(task, k, end + 1):
-                end += 1
-            extent = piece.extent(end - 1)
-            plan.append(task.singles[k] if end - k == 1 or extent < 2 else self.group(k, end, extent))
-            k = plan[-1].end
+        plan, k = [], 0
+        while k < len(task.piece.ops):
+            run = Run(task.piece, k)
+            group = task.singles[k]
+            while run.end < len(task.piece.ops) and run.grow():
+                ways = [way for way in run.ways if run.slices(way) > 1]
+                if run.end - k > 1 and ways:
+                    group = self.group(run, self.random.choice(ways))
+                if self.random.random() < 0.2:
+                    break
+            plan.append(group)
+            k = group.end
         return plan
 
-    def fits(self, task: Task, begin: int, end: int) -> bool:
-        ops = task.piece.ops[begin:end]
-        return all(op.tileable for op in ops) and can_be_cut(task.piece, begin, end)
-
-    def group(self, begin: int, end: int, extent: int) -> Group:
-        return Group(begin, end, self.random.randrange(1, extent), self.random.random() < 0.5)
+    def group(self, run: Run, way: Way) -> Group:
+        group = run.group(way, self.random.randrange(1, run.slices(way)))
+        return group if way.of_samples else group._replace(lines=self.random.random() < 0.5)
 
     def end(self) -> None:
         pass
@@ -66,7 +67,7 @@ class AnyGroups(L2Fusion):
         return AnyPlan(Random(self.seed))
 
     def _keep_judged(self, function, formed, without, machine):
-        return [fusion for _, fusion in formed], without
+        return [each.fusion for each in formed], without
 
 
 def check(module: ModuleOp, seed: int) -> None:

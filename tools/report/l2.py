@@ -176,7 +176,8 @@ def _study(request: Request) -> Study:
     from ...dialects.ge.types import nbytes
     from ...driver.options import PassRequest, build
     from ...transforms.fusion.fusion import inline
-    from ...transforms.l2.l2_fusion import L2Fusion, is_group
+    from ...transforms.l2.judged import is_group
+    from ...transforms.l2.l2_fusion import L2Fusion
     from ...transforms.memory.arena import arena_of
 
     module = request.module
@@ -213,7 +214,7 @@ def _numbered(function: FuncOp) -> tuple[list[Operation], list[Band]]:
     """The ops that do something, in order, each with its number on it and on what it is made of; and the groups."""
     from xdsl.dialects.builtin import IntAttr
 
-    from ...transforms.l2.l2_fusion import is_group
+    from ...transforms.l2.judged import is_group
 
     ops: list[Operation] = []
     bands: list[Band] = []
@@ -263,7 +264,7 @@ def _source(value: SSAValue) -> int | None:
 
     from ...dialects.ge.bodies import yielded
     from ...dialects.ge.interfaces import View
-    from ...transforms.l2.l2_fusion import is_group
+    from ...transforms.l2.judged import is_group
 
     while True:
         owner = value.owner

@@ -1,8 +1,8 @@
 """
 --memory: where each tensor lies in the arena and for how long, by several strategies side by side.
 
-The module is brought to buffers once, if it is not there yet; each strategy then plans the same buffers. `memory_chart`
-draws what is found here.
+The module is brought to buffers where it is not there yet, without views and results in place for those strategies
+that have none; the others plan the same buffers. `memory_chart` draws what is found here.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ STRATEGIES: dict[str, dict[str, str]] = {
     "aggressive": {"strategy": "aggressive"},
 }
 """By name the options of memory-reuse."""
+
+APART = ("none", "conservative")
+"""Those for which nothing is a view or in place."""
 
 GIVEN = "given"
 """The plan that the model's own text holds."""
@@ -110,11 +113,12 @@ def _plans(request: Request) -> Iterator[Plan]:
     module = request.module
     given = arena_of(_function(module)) is not None
     names = _names(request.flags.get("--strategy"), given)
-    if not given:
-        GeBufferize().apply(request.context, module)
     own = {"alignment": request.flags["--alignment"]} if "--alignment" in request.flags else {}
     for name in names:
-        planned, start = module.clone(), time.perf_counter()
+        planned = module.clone()
+        if not given:
+            GeBufferize(in_place=name not in APART, views=name not in APART).apply(request.context, planned)
+        start = time.perf_counter()
         if name != GIVEN:
             options = PassRequest("memory-reuse", values=STRATEGIES[name] | own)
             build(options, request.registry).apply(request.context, planned)

@@ -5,11 +5,11 @@ Ops that follow each other run tile by tile, so that what one gives the next is 
     %2 = ge.relu %1             ->             tiling #ge.l2_tiling<axes = [0], tile = [6], tiles = 6, ...> {
     %3 = ge.conv %2, %w2                       ge.conv ...; ge.relu ...; ge.conv ...; ge.yield }
 
-Static graphs are cut along the batch, and what is left along rows. Whether a group pays is modelled
-(planning/traffic.py), searched (planning/tiles.py) and judged: the function is lowered to loops over buffers, and every
-access of these goes through a cache of the target's size (replayed.py, planning/judge.py, which share nothing with the
-model). Groups stay only if the judge too counts fewer bytes from and to memory. "No group" always competes, and wins a
-tie. All figures are modelled; none was measured on an accelerator.
+Static graphs are cut along the batch, and where one sample exceeds the cache along rows of each. Whether a group pays
+is modelled (planning/traffic.py), searched (planning/tiles.py) and judged: the function is lowered to loops over
+buffers, and every access of these goes through a cache of the target's size (judged.py, replayed.py, planning/judge.py,
+which share nothing with the model). Groups stay only if the judge too counts fewer bytes from and to memory, and no
+more time. "No group" always competes, and wins a tie. All figures are modelled; none was measured on an accelerator.
 
 Needs a static function on tensors. Leaves the meaning as it was: a group's body is the ops themselves.
 """
@@ -53,11 +53,9 @@ from ..fusion.names import resolve
 from ..memory.tiles import tiled
 from ..report import Report, collecting, count, missed
 from ..rewriting import functions
-from .judging import Judged, is_group, judged
-from .piece import Described, Kind, describe
+from .judged import Judged, is_group, judged
+from .piece import Described, describe
 from .tune import Applied, Planner, Task, Tuner, Untuned
-
-_KINDS: tuple[Kind, ...] = ("batch", "rows")
 
 MOST_JUDGED = 16
 """Groups up to which each is judged by itself."""
@@ -73,11 +71,11 @@ _FIGURES = {
 
 
 class Formed(NamedTuple):
-    """A group of a plan and what became of it; the bytes that the model says it saves."""
+    """A group of a plan as an op, and the bytes that the model says it saves."""
 
-    group: Group
-    fusion: FusionOp
     saved: float
+    fusion: FusionOp
+    group: Group
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ class L2Fusion(GePass):
     def judged_alone(self, module: ModuleOp) -> int:
         """Bytes from and to memory of a module as it stands, by the judge. Raises UsageError, InputError."""
         machine = self.machine()
-        return sum(self._judged(function, machine).total for function in functions(module))
+        return sum(judged(function, machine, self.page).bytes for function in functions(module))
 
     def _planner(self) -> Planner:
         if self.tune_seconds is not None and self.tune_seconds <= 0:
@@ -168,35 +166,27 @@ class L2Fusion(GePass):
         self, function: FuncOp, machine: Target, options: SearchOptions, barred: set[str], planner: Planner
     ) -> None:
         try:
-            before = self._judged(function, machine)
+            before = judged(function, machine, self.page)
         except InputError as err:
             missed(function, f"has no groups: {err}")
             return
-        after = before
-        modelled: list[tuple[float, float]] = []
-        bound = 0
-        for kind in _KINDS:
-            described = describe(function, kind, after.lying)
-            if described is None:
-                continue
-            task = self._task(function, kind, described, machine, options, barred)
-            plan = planner.plan(task, partial(self._searched, task))
-            singles, model = task.singles, Model(task.piece, machine, self.page)
-            formed = self._form_all(described, plan, singles, model, machine)
-            bound = bound or described.piece.compulsory_bytes()
-            alone = model.evaluate(singles).total
-            kept, after = self._keep_judged(function, formed, after, machine)
-            modelled.append((alone, self._modelled(described, singles, kept, after, machine) if kept else alone))
-            count("groups", len(kept))
-        if not modelled:
+        described = describe(function, before.lying)
+        if described is None:
             missed(function, "has no groups: it is not static, or has no batch and no rows to cut")
             return
+        task = self._task(function, described, machine, options, barred)
+        model = Model(task.piece, machine, self.page)
+        plan = planner.plan(task, partial(self._searched, task))
+        formed = self._form_all(described, plan, task.singles, model, machine)
+        kept, after = self._keep_judged(function, formed, before, machine)
+        count("groups", len(kept))
+        alone = model.evaluate(task.singles).total
         numbers = {
-            "bound": bound,
-            "model_before": int(modelled[0][0]),
-            "model_after": int(modelled[0][0] - sum(one - two for one, two in modelled)),
-            "judge_before": before.total,
-            "judge_after": after.total,
+            "bound": described.piece.compulsory_bytes(),
+            "model_before": int(alone),
+            "model_after": int(self._modelled(described, task.singles, kept, after, machine) if kept else alone),
+            "judge_before": before.bytes,
+            "judge_after": after.bytes,
         }
         said = {name: IntegerAttr(n, i64) for name, n in numbers.items()}
         size = IntegerAttr(machine.l2_bytes, i64)
@@ -207,43 +197,34 @@ class L2Fusion(GePass):
             count(text, numbers[name])
 
     def _task(
-        self,
-        function: FuncOp,
-        kind: Kind,
-        described: Described,
-        machine: Target,
-        options: SearchOptions,
-        barred: set[str],
+        self, function: FuncOp, described: Described, machine: Target, options: SearchOptions, barred: set[str]
     ) -> Task:
         out = frozenset(k for k, op in enumerate(described.ops) if is_group(op) or types_of(op) & barred)
         singles = single_plan(described.piece, machine, self.page)
-        name, rules = f"{function.sym_name.data}, {kind}", tuple(sorted(barred))
-        lowered = partial(self._lowered, function, kind, machine, singles)
-        share = 1.0 if kind == _KINDS[-1] else 0.7
-        return Task(name, described.piece, machine, self.page, options, out, rules, singles, lowered, share)
+        rules = tuple(sorted(barred))
+        lowered = partial(self._lowered, function, machine, singles)
+        name = function.sym_name.data
+        return Task(name, described.piece, machine, self.page, options, out, rules, singles, lowered)
 
-    def _lowered(self, function: FuncOp, kind: Kind, machine: Target, singles: Plan, plan: Plan) -> int:
-        """Bytes from and to memory with a plan's groups, by the loops that they become; of a copy."""
+    def _lowered(self, function: FuncOp, machine: Target, singles: Plan, plan: Plan) -> Judged:
+        """What a function moves with a plan's groups, by the loops that they become; of a copy."""
         copy = function.clone()
-        described = describe(copy, kind, self._judged(copy, machine).lying)
+        described = describe(copy, judged(copy, machine, self.page).lying)
         assert described is not None
         with collecting(Report()):
             self._form_all(described, plan, singles, Model(described.piece, machine, self.page), machine)
-        return self._judged(copy, machine).total
+        return self._judged_in_blocks(copy, machine)
 
     def _searched(self, task: Task) -> list[Group]:
         """The plan that the model finds, and what of it holds before the trace that the plan itself gives."""
         piece, machine = task.piece, task.machine
         plan = search(piece, machine, task.options, task.barred, self.page)
 
-        def judged(plan: Plan) -> int:
+        def total(plan: Plan) -> int:
             return replay(piece, plan, machine.l2_bytes, machine.cache, self.page).total
 
         # One by one only where they are few: each is a replay of the whole.
-        return keep_judged(plan, task.singles, judged) if 0 < len(groups_of(plan)) <= MOST_JUDGED else plan
-
-    def _judged(self, function: FuncOp, machine: Target) -> Judged:
-        return judged(function, machine, machine.alignment, self.page)
+        return keep_judged(plan, task.singles, total) if 0 < len(groups_of(plan)) <= MOST_JUDGED else plan
 
     def _form_all(self, described: Described, plan: Plan, singles: Plan, model: Model, machine: Target) -> list[Formed]:
         """Makes the plan's groups."""
@@ -269,7 +250,7 @@ class L2Fusion(GePass):
                 missed(fusion, "no group: its tiles cannot be run in a loop")
                 inline(fusion)
                 continue
-            formed.append(Formed(group, fusion, saved))
+            formed.append(Formed(saved, fusion, group))
         return formed
 
     def _keep_judged(
@@ -277,43 +258,48 @@ class L2Fusion(GePass):
     ) -> tuple[list[Formed], Judged]:
         """
         Takes apart what the judge does not find better, those first that save least; returns the groups that are left,
-        and its word then. At most a few judgements: half of the groups go at a time.
+        and what is moved then. At most a few judgements: half of the groups go at a time.
         """
-        left = sorted(formed, key=lambda one: -one.saved)
+        left = sorted(formed, key=lambda each: -each.saved)
         while left:
             found = self._judged_in_blocks(function, machine)
-            if found.beats(without):
+            if found.is_better_than(without):
                 return left, found
             gone = left[len(left) // 2 :]
             left = left[: len(left) // 2]
-            for one in gone:
-                missed(one.fusion, "no group: the judge finds no fewer bytes, or more time")
-                inline(one.fusion)
+            for each in gone:
+                missed(each.fusion, "no group: the judge finds no fewer bytes, or more time")
+                inline(each.fusion)
         return [], without
 
     def _judged_in_blocks(self, function: FuncOp, machine: Target) -> Judged:
         """The judge's word on the groups with their inner values apart or at one place, whichever is better."""
         groups = [op for op in function.body.block.ops if isinstance(op, FusionOp) and op.tiling is not None]
-        best, chosen = None, 0
-        for block in (0, 1) if len(groups) > 1 else (0,):
-            _put_in_block(groups, block)
-            found = self._judged(function, machine)
-            if best is None or found.beats(best):
-                best, chosen = found, block
-        _put_in_block(groups, chosen)
-        assert best is not None
+        best = judged(function, machine, self.page)
+        if len(groups) < 2:
+            return best
+        _put_in_block(groups, 1)
+        found = judged(function, machine, self.page)
+        if found.is_better_than(best):
+            return found
+        _put_in_block(groups, 0)
         return best
 
     def _modelled(
         self, described: Described, singles: Plan, kept: Sequence[Formed], after: Judged, machine: Target
     ) -> float:
         """Bytes of the plan that is left, by the model, where the values lie now."""
-        inner = {v: r for one in kept for v, r in zip(yielded(one.fusion.body), one.fusion.outs, strict=True)}
+        inner = {v: r for each in kept for v, r in zip(yielded(each.fusion.body), each.fusion.outs, strict=True)}
         addresses = {v: at for v in described.values if (at := after.lying.addresses.get(inner.get(v, v))) is not None}
-        piece = described.lying_at(addresses)
-        scratch = {(one.group.begin, one.group.end): after.scratch[one.fusion] for one in kept}
-        plan = with_groups(sorted(one.group for one in kept), singles)
-        return Model(piece, machine, self.page, scratch=scratch).evaluate(plan).total
+        scratch = {(each.group.begin, each.group.end): after.scratch[each.fusion] for each in kept}
+        model = Model(described.lying_at(addresses), machine, self.page, scratch=scratch)
+        return model.evaluate(with_groups(sorted(each.group for each in kept), singles)).total
+
+
+def _put_in_block(groups: Sequence[FusionOp], block: int) -> None:
+    for group in groups:
+        assert group.tiling is not None
+        group.properties["tiling"] = group.tiling.in_block(block)
 
 
 def _members(described: Described, group: Group) -> list[Operation]:
@@ -338,17 +324,16 @@ def _members(described: Described, group: Group) -> list[Operation]:
 def _tiling(
     described: Described, group: Group, fusion: FusionOp, traffic: GroupTraffic, saved: float, machine: Target
 ) -> L2TilingAttr | None:
-    """What stands on a group; None where a tile has no row of a result."""
-    extent = described.piece.extent(group.end - 1)
-    axes = {v: described.axes.get(v.owner, 0) for v in yielded(fusion.body) if isinstance(v.owner, Operation)}
-    cuts = [(a, group.samples * shape_of(v.type)[a] // extent) for v, a in axes.items() if shape_of(v.type)]
-    if len(set(cuts)) == 1:
-        cuts = cuts[:1]
-    if not cuts or any(rows < 1 for _, rows in cuts):
+    """What stands on a group; None where a result is not cut into its tiles."""
+    found = [described.cuts(group, v) for v in yielded(fusion.body) if shape_of(v.type)]
+    cuts = [loops for loops in found if loops is not None]
+    if not cuts or len(cuts) < len(found):
         return None
+    if all(loops == cuts[0] for loops in cuts):
+        cuts = cuts[:1]
     return L2TilingAttr.of(
-        [[axis] for axis, _ in cuts],
-        [[rows] for _, rows in cuts],
+        [[axis for axis, _ in loops] for loops in cuts],
+        [[size for _, size in loops] for loops in cuts],
         traffic.tiles,
         halo="none" if not traffic.halo else "lines" if group.lines else "recompute",
         weights="resident" if traffic.working_set <= machine.l2_bytes else "streamed",
@@ -357,12 +342,6 @@ def _tiling(
         bytes_after=int(traffic.read + traffic.written),
         hit_share=traffic.hit_share,
     )
-
-
-def _put_in_block(groups: Sequence[FusionOp], block: int) -> None:
-    for group in groups:
-        assert group.tiling is not None
-        group.properties["tiling"] = group.tiling.in_block(block)
 
 
 def types_of(op: Operation) -> set[str]:

@@ -34,6 +34,7 @@ from ...planning import (
 )
 from ...targets import Target
 from ..report import count, progress
+from .judged import Judged
 from .tuning_file import Found, read_tuning, write_tuning
 
 if TYPE_CHECKING:
@@ -49,12 +50,11 @@ NOTHING_TO_GAIN = 1.001
 @dataclass(frozen=True)
 class Task:
     """
-    One function to plan along one kind of axis.
+    One function to plan.
 
-    name        in the file: the function's, and the kind's
+    name        in the file: the function's
     blacklist   as the options say it, for the file; `barred` follows from it
-    lowered     bytes from and to memory of the function with a plan's groups, by the loops that it becomes
-    share       of the time that is left, if more tasks are to come
+    lowered     what the function moves with a plan's groups, by the loops that it becomes
     """
 
     name: str
@@ -65,8 +65,7 @@ class Task:
     barred: Collection[int]
     blacklist: tuple[str, ...]
     singles: Plan
-    lowered: Callable[[Plan], int]
-    share: float
+    lowered: Callable[[Plan], Judged]
 
     def found(self, plan: Plan, trials: int, before: Score, after: Score) -> Found:
         return Found(
@@ -176,7 +175,7 @@ class Tuner:
         except ImportError as error:
             raise UsageError(f"tuning needs the package {error.name}: pip install 'gecc[tune]'") from None
         journal = None if self.path is None else self.path.with_suffix(".journal")
-        seconds = None if self.seconds is None else max(1e-3, (self._end - time.monotonic()) * task.share)
+        seconds = None if self.seconds is None else max(1e-3, self._end - time.monotonic())
         study = Study(space, task.study_name(space), journal, self.seed)
         tuned = study.run(scorer, Budget(seconds, self.trials), progress)
         count("plans tried", tuned.trials)
@@ -190,10 +189,10 @@ class Tuner:
 
     @staticmethod
     def _best(task: Task, tuned: Tuned, untuned: Plan) -> tuple[list[Group], Score]:
-        """The best that also as loops moves no more bytes than the plan without tuning."""
-        most = task.lowered(untuned) if tuned.better else 0
+        """The best that also as loops moves no more bytes than the plan without tuning, in no more time."""
+        most = task.lowered(untuned) if tuned.better else None
         for score, plan in tuned.better:
-            if task.lowered(plan) <= most:
+            if most is not None and task.lowered(plan).is_as_good_as(most):
                 return plan, score
         return list(untuned), tuned.untuned
 
@@ -222,7 +221,7 @@ class Applied:
             raise UsageError(f"{self._path}: {task.name}: {error}") from None
         for group in found.groups:
             members = range(group.begin, group.end)
-            if len(members) < 2 or any(k in task.barred or not ops[k].tileable for k in members):
+            if len(members) < 2 or any(k in task.barred or not (ops[k].tileable or ops[k].outer) for k in members):
                 raise UsageError(f"{self._path}: {task.name}: {group._asdict()} has one op, or one that is in no group")
             if not is_tiling(task.piece, group):
                 raise UsageError(f"{self._path}: {task.name}: {group._asdict()} is not several whole tiles")

@@ -2,11 +2,11 @@
 What tuning found, as a small file that is applied again.
 
     {"format": "gecc-tuning-1",
-     "functions": {"main, batch": {
+     "functions": {"main": {
        "structure": "5b0c...",                                                  what it was found for: ops, sizes,
        "machine": {"target": "brief-910b", "l2_bytes": 33554432, "cache": "hints", "page": 4096},
        "rules": {"fusion_threshold": 0.8, "l2_occupancy": 0.8, "blacklist": []},
-       "groups": [{"begin": 0, "end": 3, "samples": 6}],                        ops [0, 3) in tiles of six samples
+       "groups": [{"begin": 0, "end": 3, "samples": 56, "outer": 6}],           ops [0, 3), 56 rows of six samples
        "trials": 200, "modelled": {"seconds": [2.5e-4, 2.3e-4], "bytes": [1.1e8, 1.0e8]}}}}     before and after
 
 It holds no time and no place, so that the same study writes the same file.
@@ -44,7 +44,7 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _GROUP = _object({"begin": _COUNT, "end": _SIZE, "samples": _SIZE})
-_GROUP["properties"]["lines"] = {"type": "boolean"}  # of rows alone
+_GROUP["properties"] |= {"lines": {"type": "boolean"}, "outer": _SIZE}
 
 _FOUND = _object(
     {
@@ -116,4 +116,6 @@ def write_tuning(path: Path, functions: Mapping[str, Found]) -> None:
 
 
 def _said(group: Group) -> dict[str, int]:
-    return {name: value for name, value in group._asdict().items() if name != "lines" or value}
+    """What is as it is by default goes without saying."""
+    defaults = Group._field_defaults
+    return {name: value for name, value in group._asdict().items() if value != defaults.get(name)}

@@ -61,6 +61,28 @@ def test_the_table_has_a_row_a_tensor_and_strategy(tool: Tool, tmp_path: Path):
     assert all(int(row["offset"]) + int(row["size"]) <= int(row["arena"]) for row in rows)
 
 
+def test_conservative_has_no_views_and_nothing_in_place(tool: Tool, tmp_path: Path):
+    # A product, a relu over it, and a view of that: one slot of 64 B, or three of which two are alive at a time.
+    (tmp_path / "m.mlir").write_text(f"""
+func.func @main(%x: {T}) -> tensor<2x2xf32> {{
+  %s = ge.constant dense<[2, 8]> : tensor<2xi64>
+  %a = ge.matmul %x, %x : {T}, {T} -> {T}
+  %b = ge.relu %a : {T} -> {T}
+  %c = ge.reshape %b, %s : {T}, tensor<2xi64> -> tensor<2x8xf32>
+  %y = ge.einsum %c, %c equation "ik,jk->ij" : tensor<2x8xf32>, tensor<2x8xf32> -> tensor<2x2xf32>
+  func.return %y : tensor<2x2xf32>
+}}""")
+    tool("--memory", "m.mlir", "--strategy=none,conservative,balanced", "-o", "memory.csv")
+    with (tmp_path / "memory.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    of = {name: [row for row in rows if row["strategy"] == name] for name in ("none", "conservative", "balanced")}
+    assert {name: (len(r), int(r[0]["arena"])) for name, r in of.items()} == {
+        "none": (3, 192),
+        "conservative": (3, 128),
+        "balanced": (1, 64),
+    }
+
+
 def test_a_plan_in_the_text_is_drawn_as_it_stands(tool: Tool, tmp_path: Path):
     # [0, 2) 64 B at 0 and [1, 3) 64 B at 192: 128 idle bytes between them at the peak.
     text = """

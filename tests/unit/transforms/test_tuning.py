@@ -272,7 +272,7 @@ def test_the_file_gives_the_same_module(tool: Tool):
 def test_the_file_is_small_and_says_what_it_is_for(tool: Tool):
     tool(TUNE)
     content = json.loads(Path("m.json").read_text())
-    found = content["functions"]["main, batch"]
+    found = content["functions"]["main"]
     assert content["format"] == "gecc-tuning-1"
     assert found["machine"] == {"target": "brief-910b", "l2_bytes": 8 << 20, "cache": "plain", "page": 4096}
     assert found["trials"] == 20
@@ -308,7 +308,7 @@ def refusal(tool: Tool, options: str, model: str = "m.mlir") -> str:
 def test_a_file_for_another_model_is_refused(tool: Tool):
     tool(TUNE)
     said = refusal(tool, "l2-size=8 tuning=m.json", "other.mlir")
-    assert said == "m.json: was tuned for another model: 'main, batch' is of other ops or sizes; tune it again"
+    assert said == "m.json: was tuned for another model: 'main' is of other ops or sizes; tune it again"
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def set_group(**values: int) -> Callable[[Any], None]:
         (lambda content: content.pop("functions"), r"m.json:1: the key 'functions' is missing"),
         (set_group(samples=0), r"m.json:\d+: functions: \S+ ?\S*: groups: samples: must be at least 1, got 0"),
         (set_group(end=9), r"m.json: main.*: the group of ops \[\d, 9\) is not one of 4 ops in order"),
-        (set_group(samples=32), r"m.json: main.*: .* is not several whole tiles"),
+        (set_group(outer=32), r"m.json: main.*: .* is not several whole tiles"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused(change: Callable[[Any], None], message: str, tool: Tool):

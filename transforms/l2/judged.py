@@ -1,0 +1,190 @@
+"""
+What a function moves from and to memory, and how long that takes, as it stands: asked of the judge.
+
+The function is lowered to loops over buffers (of a copy), every access of these goes through a cache of the target's
+size, and what a launch moves is timed as the traffic model times a group: the longest of arithmetic, memory and L2, and
+the starts of kernels and tiles. All figures are modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import IntAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.ge.bodies import FusionOp, YieldOp
+from ...dialects.ge.constants import ConstantOp
+from ...dialects.ge.interfaces import Joins, Parts, View, flops_of
+from ...dialects.ge.memory import SlotOp
+from ...dialects.ge.types import nbytes
+from ...planning import Access, Range, Replayed, judge_parts, knows_time, merged, terms
+from ...targets import Target
+from ..memory.arena import Layout, lay_out
+from ..memory.ge_bufferize import bufferize
+from ..report import Report, collecting
+from .piece import Lying
+from .replayed import trace_of_function
+
+TAG = "ge.judged_as"
+"""On the ops of a copy: the number of the op or group that they are counted with."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """
+    bytes     from and to memory
+    seconds   None where the machine's figures are unknown
+    lying     where values lie
+    scratch   L2 group -> the bytes of the arena that its tiles use beside
+    """
+
+    bytes: int
+    seconds: float | None
+    lying: Lying
+    scratch: Mapping[Operation, tuple[Range, ...]]
+
+    def is_as_good_as(self, other: Judged) -> bool:
+        """No more bytes, in no more time."""
+        slower = self.seconds is not None and other.seconds is not None and self.seconds > other.seconds
+        return self.bytes <= other.bytes and not slower
+
+    def is_better_than(self, other: Judged) -> bool:
+        """Fewer bytes, in no more time."""
+        return self.is_as_good_as(other) and self.bytes < other.bytes
+
+
+@dataclass
+class _Cost:
+    """What the launches of an op, or of a group's `ops`, do and move; an op starts again for each further tile."""
+
+    ops: int = 0
+    starts: int = 0
+    flops: int = 0
+    memory: int = 0
+    read: int = 0
+    written: int = 0
+
+    def add(self, memory: Replayed, accesses: Iterable[Access]) -> None:
+        self.memory += memory.total
+        for access in accesses:
+            if access.write:
+                self.written += access.bytes
+            else:
+                self.read += access.bytes
+
+    def seconds(self, machine: Target) -> float:
+        longest = max(terms(machine, self.flops, self.memory, self.read, self.written))
+        again = max(0, self.starts - self.ops)
+        return longest + self.ops * machine.launch_seconds + again * machine.tile_seconds
+
+
+def judged(function: FuncOp, machine: Target, page: int) -> Judged:
+    """Of a function on tensors; raises InputError where it cannot be lowered."""
+    copy = function.clone()
+    values = list(zip(_values(function), _values(copy), strict=True))
+    costs = _numbered(copy)
+    with collecting(Report()):
+        buffers = bufferize(copy)
+        lay_out(copy, Layout(alignment=machine.alignment))
+    trace = trace_of_function(copy, machine.l2_bytes, page)
+    parts = trace.by_op()
+    moved = judge_parts(
+        (accesses for _, accesses in parts), trace.sizes, trace.outputs, machine.l2_bytes, machine.cache, page
+    )
+    numbers = _share_out(parts, moved, costs)
+    seconds = sum(cost.seconds(machine) for cost in costs.values()) if knows_time(machine) else None
+
+    addresses: dict[SSAValue, int] = {}
+    slots: dict[SSAValue, SSAValue] = {}
+    for mine, other in values:
+        buffer = buffers.get(other)
+        if buffer is None or buffer not in trace.places:
+            continue
+        slots[mine], place = trace.roots.of(buffer), trace.places[buffer]
+        if place.buffer == trace.arena and place.is_in_a_row():
+            addresses[mine] = place.begin
+    free = {op for op in function.body.block.ops if _moves_nothing(op, slots)}
+    inner: dict[int, set[SSAValue]] = {}
+    outer = set(slots.values())
+    for launch, at in numbers.items():
+        roots = {trace.roots.of(v) for v in launch.operands}
+        inner.setdefault(at, set()).update(r for r in roots - outer if isinstance(r.owner, SlotOp))
+    scratch = {op: _ranges(inner.get(at, ())) for at, op in enumerate(function.body.block.ops) if is_group(op)}
+    return Judged(sum(part.total for part in moved), seconds, Lying(addresses, free), scratch)
+
+
+def is_group(op: Operation) -> bool:
+    return isinstance(op, FusionOp) and op.tiling is not None
+
+
+def _ranges(buffers: Iterable[SSAValue]) -> tuple[Range, ...]:
+    """The bytes of slots in the arena."""
+    slots = [cast(SlotOp, buffer.owner) for buffer in buffers]
+    return merged((s.offset.value.data, s.offset.value.data + nbytes(s.buffer.type)) for s in slots)
+
+
+def _numbered(function: FuncOp) -> dict[int, _Cost]:
+    """Tags ops, those of a group alike; by number, what they cost, which is not known yet."""
+    found: dict[int, _Cost] = {}
+    for at, op in enumerate(function.body.block.ops):
+        members = list(cast(FusionOp, op).body.block.ops) if is_group(op) else [op]
+        found[at] = _Cost(sum(not isinstance(member, ConstantOp | YieldOp | ReturnOp | View) for member in members))
+        for member in members:
+            for part in member.walk():
+                part.attributes[TAG] = IntAttr(at)
+    return found
+
+
+def _number_of(op: Operation) -> int | None:
+    for part in op.walk():
+        tag = part.attributes.get(TAG)
+        if tag is not None:
+            return cast(IntAttr, tag).data
+    return None
+
+
+def _share_out(
+    parts: Sequence[tuple[Operation, list[Access]]], moved: Sequence[Replayed], costs: dict[int, _Cost]
+) -> dict[Operation, int]:
+    """
+    Adds what launches and copies do to what they belong to, whose number it returns for each launch; a copy of lines
+    belongs to the launch behind it.
+    """
+    numbers: dict[Operation, tuple[int | None, int]] = {}
+    copied: list[tuple[Replayed, list[Access]]] = []
+    for (op, accesses), memory in zip(parts, moved, strict=True):
+        if op not in numbers:
+            numbers[op] = _number_of(op), flops_of(op)
+        at, flops = numbers[op]
+        copied.append((memory, accesses))
+        if at is None:
+            continue
+        cost = costs[at]
+        cost.starts += 1
+        cost.flops += flops
+        for each in copied:
+            cost.add(*each)
+        copied.clear()
+    return {op: at for op, (at, _) in numbers.items() if at is not None}
+
+
+def _values(function: FuncOp) -> Iterator[SSAValue]:
+    return (r for op in function.body.block.ops for r in op.results)
+
+
+def _moves_nothing(op: Operation, slots: Mapping[SSAValue, SSAValue]) -> bool:
+    """Whether a join's operands lie in its result, or all of a cut's operand in its results."""
+    if not isinstance(op, Joins | Parts) or not all(v in slots for v in op.results):
+        return False
+    if isinstance(op, Joins):
+        home = slots[op.results[0]]
+        return len(set(op.operands)) == len(op.operands) and all(slots.get(v) is home for v in op.operands)
+    source = op.operands[0]
+    if not isinstance(source.owner, Operation) or sum(nbytes(r.type) for r in op.results) != nbytes(source.type):
+        return False
+    only = all(use.operation is op for use in source.uses)
+    return only and source in slots and all(slots[r] is slots[source] for r in op.results)
