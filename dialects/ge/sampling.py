@@ -16,7 +16,7 @@ from .dims import Dim, exact_quotient, unknown_size
 from .errors import fail
 from .info import Info, same_dim, same_element, window_count
 from .interfaces import Box, Contraction, Tiles, whole
-from .shapes import check_vector, rank_unknown
+from .shapes import check_vector, first_cut, numbers_in, rank_unknown
 from .types import shape_of
 
 MODES = {"linear": "bilinear", "nearest": "nearest", "cubic": "bicubic"}
@@ -330,7 +330,7 @@ class MaxUnpoolOp(PureOp):
 
 
 @ge_op
-class Col2ImOp(PureOp):
+class Col2ImOp(PureOp, Tiles):
     """
     A picture of `image_shape` as the sum of its blocks, which stand as columns: the inverse of cutting windows.
 
@@ -368,3 +368,18 @@ class Col2ImOp(PureOp):
                 fail(self, f"channels must be a multiple of {math.prod(block.numbers)}, got {x.dims[1]} (C2)")
         sizes = image.elements or [unknown_size() for _ in range(length)]
         return x.like((x.dims[0], unknown_size() if channels is None else channels, *sizes))
+
+    def loops(self) -> tuple[str, ...]:
+        # Blocks overlap in the picture; each channel has its own.
+        spatial = len(shape_of(self.output.type)) - 2
+        return ("parallel", "parallel" if self._block() else "whole", *["whole"] * spatial)
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        batch, (begin, count) = tile[:2]
+        block, (_, rows, columns) = self._block(), whole(self.input)
+        return first_cut(self, (batch, (begin * block, count * block) if block else rows, columns))
+
+    def _block(self) -> int:
+        """Elements of a block; 0 where that is not known."""
+        sizes = numbers_in(self.block_shape)
+        return 0 if sizes is None else math.prod(sizes)

@@ -6,7 +6,7 @@ import numpy as np
 
 from gecc.dialects.ge.attention import AttentionOp, RotaryEmbeddingOp
 from gecc.dialects.ge.recurrent import GRUOp, LSTMOp, RNNOp
-from gecc.dialects.ge.sampling import DeformConvOp, GridSampleOp, RoiAlignOp
+from gecc.dialects.ge.sampling import Col2ImOp, DeformConvOp, GridSampleOp, RoiAlignOp
 from gecc.dialects.ge.signal import DFTOp, STFTOp
 from gecc.dialects.ge.state import CausalConvWithStateOp, LinearAttentionOp, TensorScatterOp
 
@@ -151,9 +151,18 @@ def deform_conv(rng: Rng) -> Any:
     return DeformConvOp, [x, w, offset, bias, mask], {"group": group}
 
 
+def col2_im(rng: Rng) -> Any:
+    batch, channels, h, w = sizes(rng, 4, 1, 3)
+    picture, block = [h + 2, w + 2], [2, one_of(rng, 1, 3)]
+    columns = (picture[0] - 1) * (picture[1] - block[1] + 1)
+    x = small(rng, batch, channels * block[0] * block[1], columns)
+    return Col2ImOp, [x, np.array(picture, np.int64), np.array(block, np.int64)], {}
+
+
 CASES = {
     "ge.attention": attention,
     "ge.causal_conv_with_state": causal_conv_with_state,
+    "ge.col2_im": col2_im,
     "ge.deform_conv": deform_conv,
     "ge.dft": dft,
     "ge.grid_sample": grid_sample,
