@@ -14,7 +14,7 @@ from .declare import OnnxName, integer, operand, opt_integer, opt_operand, opt_r
 from .dims import Dim, exact_quotient, unknown_size
 from .errors import fail
 from .info import Info, either, same_dim, same_element
-from .interfaces import Contraction
+from .interfaces import Box, Contraction, Tiles, broadcast_box, whole
 from .types import shape_of
 
 
@@ -32,7 +32,7 @@ def _heads(op: PureOp, what: str, info: Info, heads: int | None, code: str) -> t
 
 
 @ge_op
-class AttentionOp(PureOp, Contraction):
+class AttentionOp(PureOp, Tiles, Contraction):
     """
     y = softmax(scale * q * k^T + mask) * v for each head; past keys and values stand before k and v, and the present
     ones are results. A key head serves q_heads / kv_heads query heads.
@@ -102,6 +102,35 @@ class AttentionOp(PureOp, Contraction):
         ]
         return [info for info, value in zip(infos, self.results_by_slot(), strict=False) if value is not None]
 
+    def loops(self) -> tuple[str, ...]:
+        # A query's place among the keys counts where not all of them are seen.
+        alone = len(self.results) == 1
+        all_seen = not self.is_causal and self.left_window_size < 0 and self.right_window_size < 0
+        rows = "parallel" if alone and all_seen else "whole"
+        if len(shape_of(self.q.type)) == 3:
+            return ("parallel", rows, "whole", "reduction")
+        own = alone and shape_of(self.q.type)[1] == shape_of(self.k.type)[1]
+        return ("parallel", "parallel" if own else "whole", rows, "whole", "reduction")
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        batch, rows = tile[0], tile[-2]
+        boxes: list[Box] = []
+        for slot, value in zip(self.slots, self.by_slot(), strict=True):
+            if value is None:
+                continue
+            own, box = shape_of(value.type), whole(value)
+            if slot.name == "q":
+                boxes.append((*tile[:-1], box[-1]))
+            elif slot.name == "attn_mask":
+                heads = tile[1] if len(tile) == 4 else (0, self.q_num_heads or 1)
+                boxes.append((*broadcast_box((batch, heads, rows), own[:-1]), box[-1]))
+            elif slot.name == "nonpad_kv_seqlen":
+                boxes.append((batch,))
+            else:
+                cut = len(own) == 4 and self.loops()[1] == "parallel" and len(tile) == 4
+                boxes.append((batch, tile[1], *box[2:]) if cut else (batch, *box[1:]))
+        return boxes
+
     def flops(self) -> int:
         q, k, v = (shape_of(value.type) for value in (self.q, self.k, self.v))
         keys = k[-2] + (shape_of(self.past_key.type)[2] if self.past_key is not None else 0)
@@ -112,7 +141,7 @@ class AttentionOp(PureOp, Contraction):
 
 
 @ge_op
-class RotaryEmbeddingOp(PureOp):
+class RotaryEmbeddingOp(PureOp, Tiles):
     """
     Turns pairs of elements of each position by its angle: (a, b) -> (a cos - b sin, a sin + b cos); the pairs are the
     two halves of a head, or with interleaved 1 neighbours.
@@ -150,6 +179,17 @@ class RotaryEmbeddingOp(PureOp):
         if self.interleaved not in (0, 1):
             fail(self, f"interleaved must be 0 or 1, got {self.interleaved} (C3)")
         return x
+
+    def loops(self) -> tuple[str, ...]:
+        return ("parallel",) * (len(shape_of(self.x.type)) - 1) + ("whole",)
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        places = (tile[0], tile[-2])
+        caches = whole(self.cos_cache)
+        if self.position_ids is not None:
+            return [tile, caches, caches, broadcast_box(places, shape_of(self.position_ids.type))]
+        box = (*broadcast_box(places, shape_of(self.cos_cache.type)[:2]), caches[2])
+        return [tile, box, box]
 
     def flops(self) -> int:
         return 3 * math.prod(shape_of(self.x.type))

@@ -7,17 +7,14 @@ Files: einsum.py (products written as an equation), quantized.py (of quantised i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-from xdsl.ir import Operation
 
 from .core import PureOp, ge_op, shared_attributes
 from .declare import OnnxName, Tensor, integer, operand, opt_operand, real, result
 from .dims import Dim
 from .errors import fail
 from .info import Info, broadcast, same_dim, same_element
-from .interfaces import Box, Contraction, Tiles, broadcast_box, on_operands
+from .interfaces import Box, Contraction, Tiles, broadcast_box
 from .types import shape_of
 
 
@@ -61,10 +58,6 @@ class MatrixProduct(PureOp, Tiles, Contraction):
         rows, columns = tile[len(batch) :][: len(a) > 1], tile[len(tile) :] if len(b) == 1 else tile[-1:]
         inner = ((0, a[-1]),)
         return (*broadcast_box(batch, a[:-2]), *rows, *inner), (*broadcast_box(batch, b[:-2]), *inner, *columns)
-
-    def on_tile(self, tile: Box, operands: Sequence[Any]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
     def flops(self) -> int:
         return 2 * math.prod(shape_of(self.results[0].type)) * self.factors()[0][-1]
@@ -148,10 +141,6 @@ class GeneralProduct(PureOp, Tiles, Contraction):
         a, b = (rows, inner), (inner, columns)
         boxes: list[Box] = [a[::-1] if self.transA else a, b[::-1] if self.transB else b]
         return boxes if self.c is None else [*boxes, broadcast_box(tile, shape_of(self.c.type))]
-
-    def on_tile(self, tile: Box, operands: Sequence[Any]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
     def flops(self) -> int:
         inner = shape_of(self.a.type)[0 if self.transA else 1]

@@ -6,14 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.ir import Operation
-
 from .core import PureOp, ge_op
 from .declare import OnnxName, result, text, var_operands
 from .dims import Dim
 from .errors import fail
 from .info import Info, broadcast_dim, same_element
-from .interfaces import Box, Contraction, Tiles, on_operands
+from .interfaces import Box, Contraction, Tiles
 from .types import shape_of
 
 
@@ -102,10 +100,6 @@ class EinsumOp(PureOp, Tiles, Contraction):
             tuple((0, 1) if dim == 1 else boxes[axis] for axis, dim in zip(term, shape, strict=True))
             for term, shape in zip(terms, shapes, strict=True)
         ]
-
-    def on_tile(self, tile: Box, operands: Sequence[Any]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
     def flops(self) -> int:
         # A product of n factors is n - 1 products and a sum.

@@ -7,24 +7,20 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from .core import PureOp, ge_op
 from .declare import Older, OnnxName, integer, operand, result, text
 from .dims import is_size, unknown_size
 from .errors import fail
 from .info import Info, axis_of, either, same_dim, same_element
-from .interfaces import Box, Movement, Overwrites, Tiles, on_operands, whole
+from .interfaces import Box, Movement, Overwrites, Tiles, whole
 from .shapes import check_index, check_single, moved, rank_unknown
 from .types import shape_of
 
 
 class Indexed(PureOp, Tiles):
     """Shared by ops with indices; negative ones count from the end."""
-
-    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
 
 @ge_op

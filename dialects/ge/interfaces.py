@@ -67,12 +67,13 @@ class Tiles(metaclass=Kind):
     def operand_tiles(self, tile: Box) -> list[Box]:
         """The box of each operand (in `op.operands` order) that a tile of the result needs, halo included."""
 
-    @abc.abstractmethod
     def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
         """
-        An op that computes that tile from its operands' tiles. What it reads besides is in no block yet: constants of
-        the tile, or an op before it (`made_for`).
+        An op that computes that tile from its operands' tiles: by default the op itself. What it reads besides is in
+        no block yet: constants of the tile, or an op before it (`made_for`).
         """
+        del tile
+        return on_operands(self, operands)
 
 
 def made_for(op: Operation) -> list[Operation]:

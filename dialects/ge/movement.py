@@ -71,10 +71,6 @@ class TransposeOp(PureOp, Movement, Tiles):
             box[axis] = tile[k]
         return [tuple(box)]
 
-    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
-
 
 class Viewed(PureOp, View, Tiles):
     """
@@ -94,10 +90,6 @@ class Viewed(PureOp, View, Tiles):
             if axis is not None:
                 box[axis] = cut
         return first_cut(self, tuple(box))
-
-    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
 
 @ge_op

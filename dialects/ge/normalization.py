@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from .arithmetic import AddOp, MulOp
 from .composed import Maker, deviated, element, normalised
@@ -19,7 +19,7 @@ from .declare import OnnxName, integer, ints, operand, opt_operand, opt_result, 
 from .dims import Dim
 from .errors import fail
 from .info import Info, axes_of, axis_of, same_dim, same_element
-from .interfaces import Box, Composed, Overwrites, Tiles, Work, broadcast_box, on_operands
+from .interfaces import Box, Composed, Overwrites, Tiles, Work, broadcast_box
 from .types import element_of, shape_of
 
 
@@ -46,10 +46,6 @@ class Normalization(PureOp, Tiles, Work, Overwrites):
 
     def operand_tiles(self, tile: Box) -> list[Box]:
         return [tile, *(broadcast_box(tile, shape_of(v.type)) for v in self.operands[1:])]
-
-    def on_tile(self, tile: Box, operands: Sequence[Any]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
     def flops(self) -> int:
         return self.COST * math.prod(shape_of(self.operands[0].type))

@@ -192,10 +192,6 @@ class GlobalPool(Layout, Tiles, Reduction):
         n, channels, *_ = self.to_logical(tile)
         return [self.to_physical([n, channels, *self.to_logical(whole(self.x))[2:]])]
 
-    def on_tile(self, tile: Box, operands: Sequence[Any]) -> Operation:
-        del tile
-        return on_operands(self, operands)
-
 
 @ge_op
 class GlobalAveragePoolOp(GlobalPool):

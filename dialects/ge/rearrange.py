@@ -124,10 +124,6 @@ class SpaceToDepthOp(Blocks):
         h, w = ((begin * b, size * b) for begin, size in tile[2:])
         return [(tile[0], whole(self.input)[1], h, w)]
 
-    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
-
 
 @ge_op
 class TriluOp(Cut, Overwrites):
@@ -219,10 +215,6 @@ class ReverseSequenceOp(PureOp, Movement, Tiles):
 
     def operand_tiles(self, tile: Box) -> list[Box]:
         return [tile, (tile[self.batch_axis % len(tile)],)]
-
-    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
 
 @ge_op

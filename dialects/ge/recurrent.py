@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
 
 from .core import PureOp, ge_op, shared_attributes
 from .declare import (
@@ -29,14 +30,14 @@ from .declare import (
 from .dims import Dim
 from .errors import fail
 from .info import Info, same_dim, same_element
-from .interfaces import Work
+from .interfaces import Box, Tiles, Work, whole
 from .types import shape_of
 
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 
 
 @shared_attributes
-class Recurrent(PureOp, Work):
+class Recurrent(PureOp, Tiles, Work):
     """
     Shared by networks of one state, `y`, or two.
 
@@ -114,6 +115,27 @@ class Recurrent(PureOp, Work):
 
     def named(self, operands: tuple[Any, ...]) -> dict[str, Info | None]:
         return {slot.name: info for slot, info in zip(self.slots, operands, strict=True)}
+
+    def _batch_of(self, value: SSAValue) -> int:
+        """The axis of sequences of a result, or of an initial state."""
+        return 0 if self.layout else len(shape_of(value.type)) - 2
+
+    def loops(self) -> tuple[str, ...]:
+        # Results are cut along one axis, which is not that of sequences in each where all steps and the last are there.
+        axes = {self._batch_of(r) for r in self.results}
+        rank = len(shape_of(self.results[0].type))
+        return tuple("parallel" if axes == {k} else "whole" for k in range(rank)) + ("reduction",)
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        sequences = tile[self._batch_of(self.results[0])]
+        axes = {"x": 1 - self.layout, "sequence_lens": 0}
+        boxes: list[Box] = []
+        for slot, value in zip(self.slots, self.by_slot(), strict=True):
+            if value is None:
+                continue
+            axis = self._batch_of(value) if slot.name.startswith("initial") else axes.get(slot.name)
+            boxes.append(tuple(sequences if k == axis else d for k, d in enumerate(whole(value))))
+        return boxes
 
     def flops(self) -> int:
         steps_batch = math.prod(shape_of(self.x.type)[:2])

@@ -7,12 +7,12 @@ top_k), softmax.py (what is normed by a reduction), scan.py (running sums).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from .core import PureOp, ge_op, info_of, shared_attributes
 from .data import Array
@@ -20,7 +20,7 @@ from .declare import OnnxName, integer, operand, opt_operand, result
 from .dims import Dim, Expr, choose, product, unknown_size
 from .errors import fail
 from .info import Info, axes_of
-from .interfaces import Box, Reduction, Tiles, on_operands, whole
+from .interfaces import Box, Reduction, Tiles, whole
 from .types import element_of, shape_of
 
 
@@ -112,10 +112,6 @@ class Reduce(PureOp, Tiles, Reduction):
             for k, box in zip(kept, [tile[k] for k in kept] if self.keepdims else tile, strict=True):
                 data[k] = box
         return [tuple(data)] if self.axes is None else [tuple(data), whole(self.axes)]
-
-    def on_tile(self, tile: Box, operands: Sequence[Any]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
 
 def _sum(values: list[Dim]) -> Dim:

@@ -15,8 +15,8 @@ from .declare import OnnxName, integer, ints, operand, opt_ints, opt_operand, re
 from .dims import Dim, exact_quotient, unknown_size
 from .errors import fail
 from .info import Info, same_dim, same_element, window_count
-from .interfaces import Contraction
-from .shapes import check_vector, rank_unknown
+from .interfaces import Box, Contraction, Tiles, whole
+from .shapes import check_vector, first_cut, numbers_in, rank_unknown
 from .types import shape_of
 
 MODES = {"linear": "bilinear", "nearest": "nearest", "cubic": "bicubic"}
@@ -24,7 +24,7 @@ MODES = {"linear": "bilinear", "nearest": "nearest", "cubic": "bicubic"}
 
 
 @ge_op
-class GridSampleOp(PureOp):
+class GridSampleOp(PureOp, Tiles):
     """
     y[n, c, p] = x[n, c, grid[n, p]], between elements by `mode`, outside of the data by `padding_mode`; coordinates go
     from -1 to 1.
@@ -65,6 +65,12 @@ class GridSampleOp(PureOp):
         if self.align_corners not in (0, 1):
             fail(self, f"align_corners must be 0 or 1, got {self.align_corners} (C2)")
         return x.like((*x.dims[:2], *grid.dims[1:-1]))
+
+    def loops(self) -> tuple[str, ...]:
+        return ("parallel",) * len(shape_of(self.y.type))
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        return [(*tile[:2], *whole(self.x)[2:]), (tile[0], *tile[2:], whole(self.grid)[-1])]
 
 
 @ge_op
@@ -113,7 +119,7 @@ class _Regions(PureOp):
 
 
 @ge_op
-class RoiAlignOp(_Regions):
+class RoiAlignOp(_Regions, Tiles):
     """
     Averages (mode avg) or maxima of bilinear samples in each cell of each region of interest.
 
@@ -159,6 +165,13 @@ class RoiAlignOp(_Regions):
             fail(self, f'mode cannot be "{self.mode}" with "{self.coordinate_transformation_mode}" (C4)')
         return pooled
 
+    def loops(self) -> tuple[str, ...]:
+        return ("parallel", "parallel", "whole", "whole")
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        samples, _, *spatial = whole(self.x)
+        return [(samples, tile[1], *spatial), (tile[0], whole(self.rois)[1]), (tile[0],)]
+
 
 @ge_op
 class MaxRoiPoolOp(_Regions):
@@ -189,7 +202,7 @@ class MaxRoiPoolOp(_Regions):
 
 
 @ge_op
-class DeformConvOp(PureOp, Contraction):
+class DeformConvOp(PureOp, Tiles, Contraction):
     """
     A convolution each of whose taps reads `offset` beside its place, between elements bilinearly, times `mask`.
 
@@ -250,6 +263,21 @@ class DeformConvOp(PureOp, Contraction):
             sizes.append(unknown_size() if counted is None else counted)
         return Info(element, (x.dims[0], w.dims[0], *sizes))
 
+    def loops(self) -> tuple[str, ...]:
+        # Offsets count from places of the whole, so spatial axes are not cut.
+        spatial = len(shape_of(self.x.type)) - 2
+        channels = "parallel" if self.group == 1 else "whole"
+        return ("parallel", channels, *["whole"] * spatial) + ("reduction",) * (1 + spatial)
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        samples, outs = tile[:2]
+        boxes: list[Box] = []
+        for slot, value in zip(self.slots, self.by_slot(), strict=True):
+            if value is not None:
+                along = outs if slot.name in ("w", "b") else samples
+                boxes.append((along, *whole(value)[1:]))
+        return boxes
+
     def flops(self) -> int:
         return 2 * math.prod(shape_of(self.y.type)) * math.prod(shape_of(self.w.type)[1:])
 
@@ -302,7 +330,7 @@ class MaxUnpoolOp(PureOp):
 
 
 @ge_op
-class Col2ImOp(PureOp):
+class Col2ImOp(PureOp, Tiles):
     """
     A picture of `image_shape` as the sum of its blocks, which stand as columns: the inverse of cutting windows.
 
@@ -340,3 +368,18 @@ class Col2ImOp(PureOp):
                 fail(self, f"channels must be a multiple of {math.prod(block.numbers)}, got {x.dims[1]} (C2)")
         sizes = image.elements or [unknown_size() for _ in range(length)]
         return x.like((x.dims[0], unknown_size() if channels is None else channels, *sizes))
+
+    def loops(self) -> tuple[str, ...]:
+        # Blocks overlap in the picture; each channel has its own.
+        spatial = len(shape_of(self.output.type)) - 2
+        return ("parallel", "parallel" if self._block() else "whole", *["whole"] * spatial)
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        batch, (begin, count) = tile[:2]
+        block, (_, rows, columns) = self._block(), whole(self.input)
+        return first_cut(self, (batch, (begin * block, count * block) if block else rows, columns))
+
+    def _block(self) -> int:
+        """Elements of a block; 0 where that is not known."""
+        sizes = numbers_in(self.block_shape)
+        return 0 if sizes is None else math.prod(sizes)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Operation
 
 from .core import PureOp, ge_op, shared_attributes
 from .declare import OnnxName, integer, operand, result
 from .dims import Dim, is_size, unknown_size
 from .errors import fail
 from .info import Info, axis_of
-from .interfaces import Box, Reduction, Tiles, Work, on_operands, whole
+from .interfaces import Box, Reduction, Tiles, Work, whole
 from .types import shape_of
 
 
@@ -50,10 +48,6 @@ class ArgExtreme(PureOp, Tiles, Reduction):
     def operand_tiles(self, tile: Box) -> list[Box]:
         (axis,) = self.reduced_axes()
         return [(*tile[:axis], whole(self.data)[axis], *tile[axis + bool(self.keepdims) :])]
-
-    def on_tile(self, tile: Box, operands: Sequence[Any]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
 
 @ge_op
@@ -138,10 +132,6 @@ class TopKOp(PureOp, Tiles, Work):
         box = list(tile)
         box[self._axis()] = whole(self.x)[self._axis()]
         return [tuple(box), whole(self.k)]
-
-    def on_tile(self, tile: Box, operands: Sequence[Any]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
     def flops(self) -> int:
         # A comparison for each element and level of a heap of k.

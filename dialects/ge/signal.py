@@ -16,8 +16,8 @@ from .declare import OnnxName, element_type, integer, operand, opt_operand, resu
 from .dims import Dim, floordiv, unknown_size
 from .errors import fail
 from .info import Info, axis_of, same_dim, same_element
-from .interfaces import Work
-from .shapes import check_single
+from .interfaces import Box, Tiles, Work, whole
+from .shapes import check_single, first_cut, numbers_in
 from .types import is_float, shape_of
 
 
@@ -38,7 +38,7 @@ def bins(length: Dim, onesided: int) -> Dim:
 
 
 @ge_op
-class DFTOp(PureOp, Work):
+class DFTOp(PureOp, Tiles, Work):
     """
     The discrete Fourier transform of `input` along `axis`, cut or padded to dft_length; with onesided the frequencies
     up to half of it. With `inverse` the transform back, which with onesided is from those to real numbers.
@@ -91,6 +91,20 @@ class DFTOp(PureOp, Work):
             dims[at] = bins(dims[at] if found is None else found, self.onesided)
         return x.like([*dims[:-1], parts])
 
+    def _moved(self) -> Sequence[int]:
+        """Axes along which a tile is all that there is."""
+        rank = len(shape_of(self.input.type))
+        axis = [-2] if self.axis is None else numbers_in(self.axis)
+        return range(rank) if axis is None else (axis[0] % rank, rank - 1)
+
+    def loops(self) -> tuple[str, ...]:
+        moved = self._moved()
+        return tuple("whole" if k in moved else "parallel" for k in range(len(shape_of(self.output.type))))
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        moved = self._moved()
+        return first_cut(self, tuple(b if k in moved else tile[k] for k, b in enumerate(whole(self.input))))
+
     def flops(self) -> int:
         count = 1
         for d in shape_of(self.output.type):
@@ -99,7 +113,7 @@ class DFTOp(PureOp, Work):
 
 
 @ge_op
-class STFTOp(PureOp, Work):
+class STFTOp(PureOp, Tiles, Work):
     """
     The Fourier transforms of frames of `signal`, frame_step apart, times a window; with onesided the frequencies up to
     half of a frame.
@@ -139,6 +153,23 @@ class STFTOp(PureOp, Work):
         if isinstance(hop, int) and isinstance(frame, int) and hop > 0:
             frames = floordiv(x.dims[1] - frame, hop) + 1
         return x.like((x.dims[0], frames, bins(frame or 0, self.onesided), 2))
+
+    def _frame(self) -> tuple[int, int] | None:
+        """Samples from frame to frame, and in one; None where they are not known."""
+        step = numbers_in(self.frame_step)
+        length = shape_of(self.window.type) if self.window is not None else numbers_in(self.frame_length)
+        return None if step is None or not length or length[0] < 1 else (step[0], length[0])
+
+    def loops(self) -> tuple[str, ...]:
+        return ("parallel", "whole" if self._frame() is None else "parallel", "whole", "whole")
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        frame, (batch, (begin, count)) = self._frame(), tile[:2]
+        signal = whole(self.signal)
+        if frame is None:
+            return first_cut(self, (batch, *signal[1:]))
+        step, length = frame
+        return first_cut(self, (batch, (begin * step, (count - 1) * step + length), *signal[2:]))
 
     def flops(self) -> int:
         batch, frames, frequencies, _ = shape_of(self.output.type)

@@ -48,10 +48,6 @@ class Cut(PureOp, Movement, Tiles):
         box = whole(self.operands[0])
         return first_cut(self, tuple(b if axes is None or k in axes else tile[k] for k, b in enumerate(box)))
 
-    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
-
 
 @ge_op
 class ConcatOp(PureOp, Movement, Tiles, Joins):
@@ -101,10 +97,6 @@ class ConcatOp(PureOp, Movement, Tiles, Joins):
     def operand_tiles(self, tile: Box) -> list[Box]:
         axis = self.axis % len(tile)
         return [(*tile[:axis], (0, shape_of(v.type)[axis]), *tile[axis + 1 :]) for v in self.operands]
-
-    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
     def joins(self) -> list[Box]:
         return _along(self.axis, whole(self.concat_result), self.operands)

@@ -21,7 +21,7 @@ from .declare import OnnxName, integer, operand, opt_operand, real, result, text
 from .dims import Dim, exact_quotient, unknown_size
 from .errors import fail
 from .info import Info, axis_of, either, same_dim, same_element
-from .interfaces import Composed, Contraction, Movement, Overwrites, Work
+from .interfaces import Box, Composed, Contraction, Movement, Overwrites, Tiles, Work, whole
 from .movement import UnsqueezeOp
 from .padding import PadOp
 from .slicing import ConcatOp, SliceOp
@@ -30,7 +30,7 @@ from .types import shape_of
 
 
 @ge_op
-class TensorScatterOp(PureOp, Movement, Overwrites):
+class TensorScatterOp(PureOp, Movement, Tiles, Overwrites):
     """
     The cache with the slices of `update` along `axis` in place of its own, from write_indices[batch] on (0 without);
     with mode "circular" what runs over the end goes on at the start.
@@ -77,13 +77,22 @@ class TensorScatterOp(PureOp, Movement, Overwrites):
             [d if k == axis else either(d, u) for k, (d, u) in enumerate(zip(cache.dims, update.dims, strict=True))]
         )
 
+    def loops(self) -> tuple[str, ...]:
+        rank = len(shape_of(self.past_cache.type))
+        return tuple("whole" if k == self.axis % rank else "parallel" for k in range(rank))
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        axis = self.axis % len(tile)
+        update = (*tile[:axis], whole(self.update)[axis], *tile[axis + 1 :])
+        return [tile, update, *([(tile[0],)] if self.write_indices is not None else [])]
+
     def overwrites(self) -> tuple[int, ...]:
         alone = self.past_cache not in (self.update, self.write_indices)
         return (0,) if alone and self.past_cache.type == self.present_cache.type else ()
 
 
 @ge_op
-class CausalConvWithStateOp(PureOp, Work, Composed):
+class CausalConvWithStateOp(PureOp, Tiles, Work, Composed):
     """
     The convolution of each channel with a kernel of its own, over the state and then the input, so that a position sees
     itself and those before it; then, with activation, z / (1 + exp(-z)). The new state is the last positions that the
@@ -123,6 +132,18 @@ class CausalConvWithStateOp(PureOp, Work, Composed):
             fail(self, f"activation must be none, silu or swish, got {self.activation} (C3)")
         return [x.like((state[0], state[1], x.dims[2])), x.like(state)]
 
+    def loops(self) -> tuple[str, ...]:
+        return ("parallel", "parallel", "whole")
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        batch, channels = tile[:2]
+        boxes: list[Box] = []
+        for slot, value in zip(self.slots, self.by_slot(), strict=True):
+            if value is not None:
+                own = {"weight": (channels,), "bias": (channels,)}.get(slot.name, (batch, channels))
+                boxes.append((*own, *whole(value)[len(own) :]))
+        return boxes
+
     def flops(self) -> int:
         batch, channels, positions = shape_of(self.output.type)
         return 2 * batch * channels * positions * shape_of(self.weight.type)[2]
@@ -143,7 +164,7 @@ class CausalConvWithStateOp(PureOp, Work, Composed):
 
 
 @ge_op
-class LinearAttentionOp(PureOp, Contraction):
+class LinearAttentionOp(PureOp, Tiles, Contraction):
     """
     A recurrence over positions whose state is a matrix for each key head. With update_rule "linear" the state gains
     k^T v at each position; "gated" first lets it decay by exp(decay); "delta" adds beta * k^T (v - k S) instead; and
@@ -197,6 +218,12 @@ class LinearAttentionOp(PureOp, Contraction):
                 fail(self, f"{what} must be given for update_rule {self.update_rule} (C3)")
         carried = past.element if past is not None else element
         return [q.like((*q.dims[:2], widths[2] * heads)), Info(carried, state)]
+
+    def loops(self) -> tuple[str, ...]:
+        return ("parallel", "whole", "whole")
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        return [(tile[0], *whole(v)[1:]) for v in self.operands]
 
     def _width(self, info: Info, heads: int) -> Dim:
         width = exact_quotient(info.dims[2], heads)

@@ -23,7 +23,7 @@ from ..ge.declare import OnnxName, integer, operand, opt_ints, opt_operand, opt_
 from ..ge.dims import Dim, exact_quotient, unknown_size
 from ..ge.errors import fail
 from ..ge.info import Info, either, info_of_type, same_dim, same_element
-from ..ge.interfaces import Composed, Contraction
+from ..ge.interfaces import Box, Composed, Contraction, Tiles, broadcast_box, whole
 from ..ge.movement import SqueezeOp, UnsqueezeOp
 from ..ge.slicing import ConcatOp
 from ..ge.softmax import SoftmaxOp
@@ -124,7 +124,7 @@ def quotient(row: Dim, heads: int) -> Dim:
 
 
 @ge_op
-class AttentionOp(PureOp, Contraction, Composed):
+class AttentionOp(PureOp, Tiles, Contraction, Composed):
     """
     The attention of x w + b to itself, where w has the columns of queries, keys and values side by side; `present` is
     past keys and values, and the new ones.
@@ -202,6 +202,29 @@ class AttentionOp(PureOp, Contraction, Composed):
         keys = rows + (shape_of(self.past.type)[3] if self.past is not None else 0)
         return 2 * batch * rows * (width * columns + keys * columns * 2 // 3)
 
+    def loops(self) -> tuple[str, ...]:
+        # Every row is a key too; the keys and values that are present have the batch on another axis.
+        return ("parallel" if self.present is None else "whole", "whole", "whole", "reduction")
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        batch = tile[0]
+        boxes: list[Box] = []
+        for slot, value in zip(self.slots, self.by_slot(), strict=True):
+            if value is None:
+                continue
+            box = whole(value)
+            match slot.name:
+                case "input" | "mask_index":
+                    box = (batch, *box[1:])
+                case "past":
+                    box = (box[0], batch, *box[2:])
+                case "attention_bias":
+                    box = (*broadcast_box((batch,), shape_of(value.type)[:1]), *box[1:])
+                case _:
+                    pass
+            boxes.append(box)
+        return boxes
+
     def expansion(self, make: Maker, *operands: Any) -> Sequence[SSAValue]:
         x, w, b, mask, past, bias, _ = operands
         widths = self.columns(info_of_type(w.type))
@@ -226,7 +249,7 @@ class AttentionOp(PureOp, Contraction, Composed):
 
 
 @ge_op
-class MultiHeadAttentionOp(PureOp, Contraction, Composed):
+class MultiHeadAttentionOp(PureOp, Tiles, Contraction, Composed):
     """
     The attention of query + its bias to key and value + theirs; the bias has those of all three side by side.
     `present_key` and `present_value` are past ones and new ones.
@@ -314,6 +337,32 @@ class MultiHeadAttentionOp(PureOp, Contraction, Composed):
         batch, rows, width = shape_of(self.query.type)
         keys = shape_of(self.key.type)[-2] + (shape_of(self.past_key.type)[2] if self.past_key is not None else 0)
         return 4 * batch * rows * keys * width
+
+    def loops(self) -> tuple[str, ...]:
+        # Where a row sees those before it alone, its place counts.
+        rows = "whole" if self.unidirectional or len(self.results) > 1 else "parallel"
+        return ("parallel", rows, "whole", "reduction")
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        batch, rows, _ = tile
+        boxes: list[Box] = []
+        for slot, value in zip(self.slots, self.by_slot(), strict=True):
+            if value is None:
+                continue
+            box = whole(value)
+            match slot.name:
+                case "query":
+                    box = (batch, rows, box[2])
+                case "key_padding_mask" if len(box) == 3:
+                    box = (batch, rows, box[2])
+                case "attention_bias":
+                    box = (*broadcast_box((batch, box[1], rows), shape_of(value.type)[:3]), box[3])
+                case "bias":
+                    pass
+                case _:
+                    box = (batch, *box[1:])
+            boxes.append(box)
+        return boxes
 
     def expansion(self, make: Maker, *operands: Any) -> Sequence[SSAValue]:
         q, k, v, b, mask, bias, past_key, past_value, _, _ = operands

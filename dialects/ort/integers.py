@@ -15,7 +15,7 @@ from ..ge.declare import OnnxName, integer, operand, opt_operand, real, result
 from ..ge.dims import Dim
 from ..ge.errors import fail
 from ..ge.info import Info, same_dim, same_element
-from ..ge.interfaces import Composed, Contraction
+from ..ge.interfaces import Box, Composed, Contraction, Tiles, broadcast_box, whole
 from ..ge.quantization import DynamicQuantizeLinearOp
 from ..ge.quantized import MatMulIntegerOp, QuantizedProduct, check_vector
 from ..ge.types import shape_of
@@ -137,7 +137,7 @@ class DynamicQuantizeMatMulOp(_ToFloat):
 
 
 @ge_op
-class QGemmOp(PureOp, Contraction, Composed):
+class QGemmOp(PureOp, Tiles, Contraction, Composed):
     """
     alpha * (a' - a_zero_point) (b' - b_zero_point) * a_scale * b_scale, with c added to the integer sums; a' is the
     transpose of a with transA, b' of b with transB. Quantised where y_scale is given.
@@ -196,6 +196,30 @@ class QGemmOp(PureOp, Contraction, Composed):
 
     def flops(self) -> int:
         return 2 * math.prod(shape_of(self.y.type)) * shape_of(self.a.type)[0 if self.transA else 1]
+
+    def loops(self) -> tuple[str, ...]:
+        return ("parallel", "parallel", "reduction")
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        rows, columns = tile
+        inner = whole(self.a)[0 if self.transA else 1]
+        boxes: list[Box] = []
+        for slot, value in zip(self.slots, self.by_slot(), strict=True):
+            if value is None:
+                continue
+            match slot.name:
+                case "a":
+                    box = (inner, rows) if self.transA else (rows, inner)
+                case "b":
+                    box = (columns, inner) if self.transB else (inner, columns)
+                case "c":
+                    box = broadcast_box(tile, shape_of(value.type))
+                case "b_scale" | "b_zero_point":
+                    box = broadcast_box((columns,), shape_of(value.type))
+                case _:
+                    box = whole(value)
+            boxes.append(box)
+        return boxes
 
     def expansion(self, make: Maker, *operands: Any) -> SSAValue:
         a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero = operands

@@ -19,9 +19,10 @@ from ..ge.core import PureOp, ge_op
 from ..ge.declare import OnnxName, integer, operand, opt_operand, opt_reals, real, result, text
 from ..ge.errors import fail
 from ..ge.info import Info, info_of_type, same_dim, same_element
-from ..ge.interfaces import Box, Composed, Contraction
+from ..ge.interfaces import Box, Composed, Contraction, Tiles, whole
 from ..ge.movement import UnsqueezeOp
 from ..ge.quantization import UI8
+from ..ge.shapes import first_cut
 from ..ge.slicing import ConcatOp
 from ..ge.smooth import SigmoidOp
 from ..ge.trigonometry import TanhOp
@@ -206,7 +207,7 @@ class FusedGemmOp(GeneralProduct, Composed):
 
 
 @ge_op
-class MatMulNBitsOp(PureOp, Contraction, Composed):
+class MatMulNBitsOp(PureOp, Tiles, Contraction, Composed):
     """
     y = a b^T + bias, with b[n, k] = (q[n, k] - zero_point) * scale: q has `bits` bits, the lowest first, a scale and a
     zero point (half of q's range where there is none) go with block_size elements of a row.
@@ -268,6 +269,13 @@ class MatMulNBitsOp(PureOp, Contraction, Composed):
 
     def flops(self) -> int:
         return 2 * math.prod(shape_of(self.a.type)) * self.N
+
+    def loops(self) -> tuple[str, ...]:
+        # Scales of some columns lie in a row only if their operand has an axis of columns, which it need not.
+        return ("parallel",) * (len(shape_of(self.a.type)) - 1) + ("whole", "reduction")
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        return first_cut(self, (*tile[:-1], whole(self.a)[-1]))
 
     def expansion(self, make: Maker, *operands: Any) -> SSAValue:
         a, b, scales, zero, _, bias = operands

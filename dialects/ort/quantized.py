@@ -8,12 +8,11 @@ some of them by tables or in integers and may be a step of the result's off.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import f32, i1, i8
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from ..ge.activation import LeakyReluOp
 from ..ge.arithmetic import AddOp, MulOp
@@ -23,7 +22,7 @@ from ..ge.core import PureOp, ge_op
 from ..ge.declare import OnnxName, operand, opt_operand, real, result
 from ..ge.errors import fail
 from ..ge.info import Info, broadcast, info_of_type, same_element
-from ..ge.interfaces import Box, Composed, Overwrites, Tiles, Work, broadcast_box, on_operands
+from ..ge.interfaces import Box, Composed, Overwrites, Tiles, Work, broadcast_box
 from ..ge.movement import ReshapeOp
 from ..ge.quantization import UI8, DequantizeLinearOp, QuantizeLinearOp, Scaled
 from ..ge.quantized import check_vector
@@ -140,10 +139,6 @@ class _Elementwise(PureOp, Tiles, Work, Overwrites, Composed):
             for slot, v in values
             if v is not None
         ]
-
-    def on_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Operation:
-        del tile
-        return on_operands(self, operands)
 
     def flops(self) -> int:
         return 8 * math.prod(shape_of(self.results[0].type))

@@ -13,8 +13,9 @@ from ..ge.declare import OnnxName, integer, operand, opt_operand, result, var_op
 from ..ge.dims import Dim
 from ..ge.errors import fail
 from ..ge.info import Info, axis_of, either, same_dim, same_element
-from ..ge.interfaces import Composed, Work
+from ..ge.interfaces import Box, Composed, Tiles, Work, whole
 from ..ge.pooling import GlobalAveragePoolOp
+from ..ge.shapes import first_cut
 from ..ge.slicing import ConcatOp
 from ..ge.softmax import SoftmaxOp
 from ..ge.types import shape_of
@@ -23,7 +24,7 @@ from .quantized import check_bytes, check_parameters, quantised, real_of
 
 
 @ge_op
-class QLinearConcatOp(PureOp, Composed):
+class QLinearConcatOp(PureOp, Tiles, Composed):
     """
     Quantised integers one after the other along `axis`, each (data, scale, zero point) brought to one scale.
 
@@ -63,6 +64,16 @@ class QLinearConcatOp(PureOp, Composed):
             dims = [d + e if k == axis else either(d, e) for k, (d, e) in enumerate(zip(dims, x.dims, strict=True))]
         return first.like(dims)
 
+    def loops(self) -> tuple[str, ...]:
+        rank = len(shape_of(self.y.type))
+        return tuple("whole" if k == self.axis % rank else "parallel" for k in range(rank))
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        axis = self.axis % len(tile)
+        boxes = [whole(v) for v in self.operands]
+        boxes[2::3] = [(*tile[:axis], box[axis], *tile[axis + 1 :]) for box in boxes[2::3]]
+        return boxes
+
     def expansion(self, make: Maker, *operands: Any) -> SSAValue:
         y_scale, y_zero, *inputs = operands
         parts = zip(inputs[::3], inputs[1::3], inputs[2::3], strict=True)
@@ -71,7 +82,7 @@ class QLinearConcatOp(PureOp, Composed):
 
 
 @ge_op
-class QLinearGlobalAveragePoolOp(PureOp, Work, Composed):
+class QLinearGlobalAveragePoolOp(PureOp, Tiles, Work, Composed):
     """
     The mean over all spatial axes of quantised integers; with channels_last 1 the channels stand behind them.
 
@@ -110,6 +121,15 @@ class QLinearGlobalAveragePoolOp(PureOp, Work, Composed):
     def flops(self) -> int:
         return math.prod(shape_of(self.x.type))
 
+    def loops(self) -> tuple[str, ...]:
+        kept = (0, len(shape_of(self.x.type)) - 1 if self.channels_last else 1)
+        return tuple("parallel" if k in kept else "whole" for k in range(len(shape_of(self.x.type))))
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        words = self.loops()
+        box = zip(tile, whole(self.x), words, strict=True)
+        return first_cut(self, tuple(t if word == "parallel" else d for t, d, word in box))
+
     def expansion(self, make: Maker, *operands: Any) -> SSAValue:
         x, x_scale, x_zero, y_scale, y_zero = operands
         layout = "NHWC" if self.channels_last else "NCHW"
@@ -118,7 +138,7 @@ class QLinearGlobalAveragePoolOp(PureOp, Work, Composed):
 
 
 @ge_op
-class QLinearSoftmaxOp(PureOp, Work, Composed):
+class QLinearSoftmaxOp(PureOp, Tiles, Work, Composed):
     """
     The softmax along `axis` of quantised integers.
 
@@ -155,6 +175,13 @@ class QLinearSoftmaxOp(PureOp, Work, Composed):
 
     def flops(self) -> int:
         return 16 * math.prod(shape_of(self.x.type))
+
+    def loops(self) -> tuple[str, ...]:
+        rank = len(shape_of(self.x.type))
+        return tuple("whole" if k == self.axis % rank else "parallel" for k in range(rank))
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        return first_cut(self, tile)
 
     def expansion(self, make: Maker, *operands: Any) -> SSAValue:
         x, x_scale, x_zero, y_scale, y_zero = operands

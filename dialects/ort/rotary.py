@@ -16,7 +16,7 @@ from ..ge.dims import Dim
 from ..ge.errors import fail
 from ..ge.gather import GatherOp
 from ..ge.info import Info, info_of_type, same_dim, same_element
-from ..ge.interfaces import Composed
+from ..ge.interfaces import Box, Composed, Tiles, whole
 from ..ge.movement import SqueezeOp, UnsqueezeOp
 from ..ge.slicing import ConcatOp
 from ..ge.types import shape_of
@@ -25,7 +25,7 @@ from .attention import quotient
 
 
 @ge_op
-class RotaryEmbeddingOp(PureOp, Composed):
+class RotaryEmbeddingOp(PureOp, Tiles, Composed):
     """
     Turns pairs of elements of each position by its angle: (a, b) -> (a cos - b sin, a sin + b cos); the pairs are the
     two halves of a head's first elements, or with interleaved 1 neighbours. The rest of a head stays.
@@ -84,6 +84,17 @@ class RotaryEmbeddingOp(PureOp, Composed):
 
     def flops(self) -> int:
         return 3 * math.prod(shape_of(self.input.type))
+
+    def loops(self) -> tuple[str, ...]:
+        words = ["parallel"] * (len(shape_of(self.input.type)) - 1)
+        if len(shape_of(self.position_ids.type)) == 1:
+            words[-1] = "whole"  # positions are counted on from one number
+        return (*words, "whole")
+
+    def operand_tiles(self, tile: Box) -> list[Box]:
+        ids = whole(self.position_ids)
+        places = ids if len(ids) == 1 else (tile[0], tile[-2])
+        return [tile, places, whole(self.cos_cache), whole(self.sin_cache)]
 
     def expansion(self, make: Maker, *operands: Any) -> SSAValue:
         x, ids, cos, sin = operands

@@ -4,6 +4,8 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+import onnx
+import onnx.parser
 import pytest
 
 from .conftest import Shell
@@ -81,3 +83,19 @@ def test_off(shell: Shell, folder: Path):
     shell(f"{CONVERT} --opt_passes=MemoryReusePass:0")
     # Two activations a layer, apart from the last, which is the function's output and stands outside the arena.
     assert arena(folder) >= 94 * MIB
+
+
+@pytest.mark.parametrize(("strategy", "in_place"), [("conservative", False), ("balanced", True)])
+def test_the_strategy_holds_in_the_body_of_a_loop(strategy: str, in_place: bool, shell: Shell, folder: Path):
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        loops (int64 m, float[4] x) => (float[4] y) {
+          y = Loop (m, , x) <body = turn (int64 i, bool go, float[4] a) => (bool on, float[4] b) {
+            on = Identity (go)
+            b = Sin (a)
+          }>
+        }""")
+    onnx.save(model, folder / "decoder.onnx")
+    shell(f"GE_MEMORY_STRATEGY={strategy} {CONVERT}")
+    [(read, written)] = re.findall(r"ge.launch ins\((%\w+) .*outs\((%\w+) ", (folder / "out.mlir").read_text())
+    assert (read == written) is in_place

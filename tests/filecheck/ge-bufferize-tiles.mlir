@@ -42,3 +42,25 @@ func.func @layer_by_layer(%x: tensor<4x4xf32> {onnx.name = "x"}) -> (tensor<4x4x
   }
   func.return %0 : tensor<4x4xf32>
 }
+
+// A join inside of a tile is where its operands are computed: %b by its launch, and %x, which is not of the tile, by a copy.
+// CHECK-LABEL: @join_in_a_tile
+// CHECK:         [[JOINED:%.*]] = ge.slot %arena[{{.*}}] life [{{.*}}) : memref<{{.*}}> -> memref<1x4x8xf32>
+// CHECK:         [[SECOND:%.*]] = memref.subview [[JOINED]][0, 2, 0] [1, 2, 8]
+// CHECK:         scf.for
+// CHECK:           ge.launch ins({{.*}}) outs([[SECOND]]
+// CHECK:             ge.exp
+// CHECK:           [[FIRST:%.*]] = memref.subview [[JOINED]][0, 0, 0] [1, 2, 8]
+// CHECK-NEXT:      "memref.copy"({{.*}}, [[FIRST]])
+// CHECK-NOT:       ge.concat
+// CHECK:           ge.launch ins([[JOINED]]
+// CHECK:             ge.softmax
+func.func @join_in_a_tile(%x: tensor<3x2x8xf32> {onnx.name = "x"}) -> (tensor<3x4x8xf32> {onnx.name = "y"}) {
+  %0 = ge.fusion "L2" (%a = %x : tensor<3x2x8xf32>) -> (tensor<3x4x8xf32>) tiling #ge.l2_tiling<axes = [0], tile = [1], tiles = 3, weights = resident, working_set = 0, bytes_before = 0, bytes_after = 0, hit_share = 1.0> {
+    %b = ge.exp %a : tensor<3x2x8xf32> -> tensor<3x2x8xf32>
+    %c = ge.concat %a, %b axis 1 : tensor<3x2x8xf32>, tensor<3x2x8xf32> -> tensor<3x4x8xf32>
+    %d = ge.softmax %c axis 1 : tensor<3x4x8xf32> -> tensor<3x4x8xf32>
+    ge.yield %d : tensor<3x4x8xf32>
+  }
+  func.return %0 : tensor<3x4x8xf32>
+}

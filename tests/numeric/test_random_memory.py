@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
+from gecc.driver.phases import plan
+from gecc.driver.pipeline import run as run_passes
+from gecc.driver.registry import default_registry
 from gecc.reference import make_inputs, run
 from gecc.transforms.memory.ge_bufferize import GeBufferize
 from gecc.transforms.memory.memory_order import MemoryOrder
@@ -16,7 +19,7 @@ from gecc.transforms.memory.memory_reuse import MemoryReuse
 
 from .graphs import programs
 from .memory_graphs import modules
-from .poisoned import NothingInPlace, check_in_one_arena
+from .poisoned import CONTEXT, NothingInPlace, check_in_one_arena
 
 PIPELINES: list[list[Any]] = [
     [GeBufferize()],
@@ -28,6 +31,7 @@ PIPELINES: list[list[Any]] = [
     [GeBufferize(), MemoryReuse(max_reuse_ratio=0.6, alignment=32)],
     [GeBufferize(), MemoryReuse(reuse_policy="size"), MemoryReuse()],
 ]
+REGISTRY = default_registry(lambda text: None)
 pipelines = st.sampled_from(PIPELINES)
 
 
@@ -57,7 +61,15 @@ def test_branches_and_loops(module: ModuleOp, passes: list[Any]):
     check(module, passes)
 
 
+@given(st.one_of(programs(steps=14), modules(control=True)), pipelines)
+@settings(max_examples=200)
+def test_what_passes_made_of_them(module: ModuleOp, passes: list[Any]):
+    """Fusions, above all."""
+    run_passes(CONTEXT, module, plan(REGISTRY))
+    check(module, passes)
+
+
 @given(programs(steps=14), pipelines)
-@settings(max_examples=600)
+@settings(max_examples=400)
 def test_programs_of_many_ops(module: ModuleOp, passes: list[Any]):
     check(module, passes)

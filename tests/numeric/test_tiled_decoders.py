@@ -49,6 +49,12 @@ def test_a_decoder_s_level_is_one_loop(up, halo):
     assert launched(level(up), 4, halo) <= 6
 
 
+@pytest.mark.parametrize("halo", ["recompute", "lines"])
+@pytest.mark.parametrize("up", [RESIZED.format('mode "linear"'), SPREAD])
+def test_a_decoder_s_level_of_each_sample(up, halo):
+    assert check(level(up).replace("tensor<1x", "tensor<3x"), [(0, 2), (2, 8)], halo)
+
+
 @pytest.mark.parametrize("size", [6, 7, 10, 11])
 @pytest.mark.parametrize("up", [RESIZED.format('mode "linear"'), SPREAD, SHUFFLED, MIRRORED])
 def test_a_decoder_s_level_at_any_size(up, size):

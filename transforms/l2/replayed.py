@@ -106,6 +106,14 @@ class Place:
 
 
 @dataclass
+class _Moved:
+    """What is copied, and what is written, in a loop and those in it."""
+
+    copied: set[SSAValue] = field(default_factory=set[SSAValue])
+    written: set[SSAValue] = field(default_factory=set[SSAValue])
+
+
+@dataclass
 class _Replay:
     function: FuncOp
     cache_bytes: int
@@ -127,16 +135,22 @@ class _Replay:
         self.roots = Roots(block)
         self.last: dict[SSAValue, Operation] = {}
         self.kept: set[SSAValue] = set()
-        self._see(block, False)
+        self._see(block, None)
 
-    def _see(self, block: Block, looped: bool) -> None:
+    def _see(self, block: Block, loop: _Moved | None) -> None:
         for op in block.ops:
             if isinstance(op, ForOp):
-                self._see(op.body.block, True)
+                inside = loop or _Moved()
+                self._see(op.body.block, inside)
+                if loop is None:
+                    self.kept |= inside.copied & inside.written  # the next round reads it
             elif is_step(op):
                 self.last.update((self.roots.of(v), op) for v in touched(op))
-                if looped and op.name == "memref.copy":
-                    self.kept.add(self.roots.of(op.operands[0]))  # the next round reads it
+                if loop is not None:
+                    writes = op.outs if isinstance(op, LaunchOp) else op.operands[1:]
+                    loop.written.update(self.roots.of(v) for v in writes)
+                    if op.name == "memref.copy":
+                        loop.copied.add(self.roots.of(op.operands[0]))
 
     def _new(self, value: SSAValue) -> None:
         self.number[value] = len(self.sizes)

@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.ge.bodies import FusionOp, yielded
 from ...dialects.ge.constants import ConstantOp
-from ...dialects.ge.interfaces import Box, View, box_shape
+from ...dialects.ge.interfaces import Box, Joins, View, box_shape
 from ...dialects.ge.memory import LaunchOp
 from ...dialects.ge.types import shape_of
 from ..tiling import Tile, members_of
@@ -72,14 +72,45 @@ class Loops:
             loop.close()
         return self.launches
 
-    def slots(self, tile: Tile) -> dict[SSAValue, SSAValue]:
-        """Of what lives only inside a tile."""
-        return {
-            v: self.scratch(MemRefType(element_type_of(v), box_shape(tile.needed[v])), v.name_hint)
-            for op in members_of(self.tiled.group)
-            for v in op.results
-            if v in tile.needed and v not in self.wholes and not isinstance(op, View)
-        }
+    def slots(self, tile: Tile, block: Block) -> dict[SSAValue, SSAValue]:
+        """Of what lives only inside a tile; an operand of a join lies in its result."""
+        found: dict[SSAValue, SSAValue] = {}
+        into: dict[SSAValue, tuple[SSAValue, Box]] = {}
+        for op in reversed(members_of(self.tiled.group)):
+            for v in op.results:
+                if v not in tile.needed or v in self.wholes or isinstance(op, View):
+                    continue
+                if v in into:
+                    whole_, box = into[v]
+                    found[v] = _part(block, found[whole_], box)
+                else:
+                    found[v] = self.scratch(MemRefType(element_type_of(v), box_shape(tile.needed[v])), v.name_hint)
+            into |= {v: (op.results[0], box) for v, box in self.joined(op, tile).items() if self.is_part(v, op, tile)}
+        return found
+
+    def joined(self, op: Operation, tile: Tile) -> dict[SSAValue, Box]:
+        """
+        Where the operands of a join lie in its result's slot, of which at least one is computed there; nothing where
+        the op is launched.
+        """
+        group = self.tiled.group
+        if not isinstance(op, Joins) or op not in tile.reads or op.fills() or len({*op.operands}) < len(op.operands):
+            return {}
+        result, places = op.results[0], op.joins()
+        lines = group.tiling is not None and group.tiling.halo.data == "lines"
+        if lines or result in self.wholes or any(place is None for place in places):
+            return {}
+        found: dict[SSAValue, Box] = {}
+        for v, place, box in zip(op.operands, places, tile.reads[op], strict=True):
+            corners = zip(place or (), box, tile.needed[result], strict=True)
+            found[v] = tuple((at + begin - first, count) for (at, _), (begin, count), (first, _) in corners)
+        return found if any(self.is_part(v, op, tile) for v in found) else {}
+
+    def is_part(self, value: SSAValue, op: Operation, tile: Tile) -> bool:
+        """Whether the join is all that reads a value, and reads all that the tile makes of it."""
+        made = value in tile.needed and value not in self.wholes and not isinstance(value.owner, View)
+        at = list(op.operands).index(value)
+        return made and value.has_one_use() and tile.needed[value] == tile.reads[op][at]
 
     def _is_outer(self, value: SSAValue) -> bool:
         owner = value.owner
@@ -138,7 +169,7 @@ class _RoundEmitter:
     def _border(self, index: int, before: dict[SSAValue, SSAValue]) -> dict[SSAValue, SSAValue]:
         """One tile outside of the loop; its slots, where the next tile finds lines."""
         tile = self.tiled.round.tiles[index]
-        slots = self.loops.slots(tile)
+        slots = self.loops.slots(tile, self.block)
         for value, kept in tile.kept.items():
             _keep(self.block, tile, value, kept, before[value], slots[value])
         _Emitter(self.loops, self.block, tile, slots, self._outer(index)).run()
@@ -147,7 +178,7 @@ class _RoundEmitter:
     def _inside(self, before: dict[SSAValue, SSAValue]) -> dict[SSAValue, SSAValue]:
         begin, end = self.tiled.begin, self.tiled.end
         tile, after = self.tiled.round.tiles[begin], self.tiled.round.tiles[begin + 1]
-        slots = self.loops.slots(tile)
+        slots = self.loops.slots(tile, self.block)
         for value, kept in tile.kept.items():
             # As if the slot had been the one of the tile before, too.
             axis = _axis(tile, value)
@@ -214,6 +245,13 @@ class _Emitter:
                 part = self.part(source, boxes[source], moved[source])
                 self.slots[result] = reshaped(self.block, part, box_shape(box), None)
                 continue
+            places = self.loops.joined(op, self.tile)
+            if places:
+                for v, place in places.items():
+                    if not self.loops.is_part(v, op, self.tile):
+                        source = self.part(v, boxes[v], moved[v])
+                        self.block.add_op(CopyOp(source, _part(self.block, self.slots[op.results[0]], place)))
+                continue
             ins = [self.part(v, box, moved[v]) for v, box in boxes.items() if not given_inside(v)]
             outs = [
                 self.part(r, self.tile.computed[r], [after.computed[r] for _, after in self.around]) for r in op.results
@@ -279,6 +317,10 @@ def _axis(tile: Tile, value: SSAValue) -> int:
 
 def _distance(one: Box, two: Box) -> list[int]:
     return [b - a for (a, _), (b, _) in zip(one, two, strict=True)]
+
+
+def _part(block: Block, buffer: SSAValue, box: Box) -> SSAValue:
+    return _subview(block, buffer, [begin for begin, _ in box], box_shape(box))
 
 
 def _subview(block: Block, buffer: SSAValue, offsets: Sequence[SSAValue | int], sizes: Sequence[int]) -> SSAValue:
