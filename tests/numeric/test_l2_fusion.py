@@ -67,7 +67,7 @@ class AnyGroups(L2Fusion):
         return AnyPlan(Random(self.seed))
 
     def _keep_judged(self, function, formed, without, machine):
-        return [each.fusion for each in formed], without
+        return list(formed), self._judged_in_blocks(function, machine)
 
 
 def check(module: ModuleOp, seed: int) -> None:
