@@ -22,7 +22,7 @@ def told(line: str, rows: int, made: int) -> Op:
       func.return %y : {y}
     }}"""
     (function,) = functions(parse_module(CONTEXT, text, "test.mlir"))
-    described = describe(function, "rows")
+    described = describe(function)
     assert described is not None
     return described.piece.ops[0]
 
