@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
 from gecc.dialects.ge.text import module_text, parse_module
+from gecc.driver.poison import PoisonedArena
 from gecc.driver.registry import default_registry
 from gecc.planning import Group
 from gecc.planning.runs import Run, Way
@@ -79,7 +80,7 @@ def check(module: ModuleOp, seed: int) -> None:
     for one in (GeBufferize(), MemoryReuse()):
         one.apply(CONTEXT, grouped)
         grouped = parse_module(CONTEXT, module_text(grouped), "test.mlir")
-    got = run(grouped, inputs)
+    got = run(grouped, inputs, arena=PoisonedArena(grouped))
     for name, array in want.items():
         np.testing.assert_allclose(got[name], array, rtol=1e-5, atol=1e-6)
 

@@ -6,6 +6,7 @@ import pytest
 from gecc.dialects.ge.attributes import L2TilingAttr
 from gecc.dialects.ge.bodies import FusionOp
 from gecc.dialects.ge.text import module_text, parse_module
+from gecc.driver.poison import PoisonedArena
 from gecc.driver.registry import default_registry
 from gecc.reference import make_inputs, run
 from gecc.transforms.fusion.fusion import fuse
@@ -92,6 +93,6 @@ def check(text, names, samples, holds):
     assert holds in module_text(module)
     assert not any(isinstance(op, FusionOp) for op in module.walk())
 
-    got = run(module, inputs)
+    got = run(module, inputs, arena=PoisonedArena(module))
     for name, array in want.items():
         np.testing.assert_array_equal(got[name], array)

@@ -6,7 +6,8 @@ Which results may lie over an operand that dies there.
     %c = softmax %b       %c over %b: softmax has summed up a row before it writes it
 
 An op answers by `Overwrites`. Never over a graph input, a weight or a graph output, nor where a view of the operand is
-still read, nor where a body captures it.
+still read, nor where a body captures it, nor where the op reads the same memory at another index too; over a part that
+lies in several runs of bytes only where launches alone see the result.
 """
 
 from __future__ import annotations
