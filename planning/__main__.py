@@ -13,49 +13,89 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import monotonic
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .arena import align_up
 from .packing import pack
 
 COLUMNS = ("id", "lower", "upper", "size")
 
-Row = dict[str, str]
+NUMBER = r"\s*[+-]?[0-9]{1,100}\s*"
+"""What int() reads, without its underscores and other scripts' digits, and of a length that it surely reads."""
+
+SHOWN = 40
+"""Characters of a value that a message repeats."""
+
+Row = dict[Any, Any]
+"""Texts by column; as csv has it, None stands for a value that is not there and for the column of one too many."""
 
 
 class _WrongTable(Exception):
     """One line: what is wrong with the table, and where."""
 
 
-def _read(path: str) -> list[Row]:
+@dataclass(frozen=True)
+class _Table:
+    """Rows as they were read, and of each where it ends and what it says: begin, end, size."""
+
+    rows: list[Row]
+    lines: list[int]
+    numbers: list[tuple[int, int, int]]
+
+
+def _read(path: str) -> _Table:
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-            if missing:
-                raise _WrongTable(f"{path}: no column '{missing[0]}'; the first line must name {','.join(COLUMNS)}")
-            return list(reader)
+        # Spreadsheets write a byte order mark first.
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True, skipinitialspace=True)
+            _check_names(path, reader.fieldnames or ())
+            table = _Table([], [], [])
+            for row in reader:
+                table.rows.append(row)
+                table.lines.append(reader.line_num)
+                table.numbers.append(_numbers(f"{path}:{reader.line_num}", row, len(reader.fieldnames or ())))
     except OSError as error:
         raise _WrongTable(f"{path}: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise _WrongTable(f"{path}: is no table: {error}") from error
+    first: dict[str, int] = {}
+    for row, line in zip(table.rows, table.lines, strict=True):
+        if first.setdefault(row["id"], line) != line:
+            raise _WrongTable(f"{path}:{line}: id '{_short(row['id'])}' stands in line {first[row['id']]} already")
+    return table
 
 
-def _numbers(path: str, line: int, row: Row) -> tuple[int, int, int]:
+def _check_names(path: str, names: Sequence[str]) -> None:
+    for name in COLUMNS:
+        if names.count(name) != 1:
+            how = "no" if name not in names else "more than one"
+            raise _WrongTable(f"{path}: {how} column '{name}'; the first line must name {','.join(COLUMNS)}")
+
+
+def _numbers(where: str, row: Row, columns: int) -> tuple[int, int, int]:
     """Begin, end and size."""
-    try:
-        begin, end, size = (int(row[name] or "") for name in COLUMNS[1:])
-    except ValueError:
-        what = ",".join(f"{name}={row[name]}" for name in COLUMNS[1:])
-        raise _WrongTable(f"{path}:{line}: lower, upper and size must be whole numbers, got {what}") from None
+    given = sum(value is not None for name, value in row.items() if name is not None) + len(row.get(None, ()))
+    if given != columns:
+        raise _WrongTable(f"{where}: {given} values for {columns} columns")
+    texts = [row[name] for name in COLUMNS[1:]]
+    if not all(re.fullmatch(NUMBER, text) for text in texts):
+        what = ",".join(f"{name}={_short(text)}" for name, text in zip(COLUMNS[1:], texts, strict=True))
+        raise _WrongTable(f"{where}: lower, upper and size must be whole numbers, got {what}")
+    begin, end, size = map(int, texts)
     if begin >= end:
-        raise _WrongTable(f"{path}:{line}: lower must be below upper, got [{begin}, {end})")
+        raise _WrongTable(f"{where}: lower must be below upper, got [{begin}, {end})")
     if size < 0:
-        raise _WrongTable(f"{path}:{line}: size must be at least 0, got {size}")
+        raise _WrongTable(f"{where}: size must be at least 0, got {size}")
     return begin, end, size
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}.."
 
 
 def _write(path: str, rows: Sequence[Row], offsets: Sequence[int]) -> None:
@@ -105,13 +145,12 @@ def main(argv: Sequence[str]) -> int:
     arguments = _arguments(argv)
     path: str = arguments.file
     try:
-        rows = _read(path)
-        table = [_numbers(path, line, row) for line, row in enumerate(rows, 2)]
+        table = _read(path)
         start = monotonic()
-        sized = [k for k, (_, _, size) in enumerate(table) if size]
+        sized = [k for k, (_, _, size) in enumerate(table.numbers) if size]
         packing = pack(
-            [table[k][:2] for k in sized],
-            [align_up(table[k][2], arguments.alignment) for k in sized],
+            [table.numbers[k][:2] for k in sized],
+            [align_up(table.numbers[k][2], arguments.alignment) for k in sized],
             goal=arguments.capacity or 0,
             seconds=arguments.seconds,
             compiled=False if arguments.plain else None,
@@ -119,7 +158,7 @@ def main(argv: Sequence[str]) -> int:
         took = monotonic() - start
         offsets = dict(zip(sized, packing.offsets, strict=True))
         if arguments.output:
-            _write(arguments.output, rows, [offsets.get(k, 0) for k in range(len(rows))])
+            _write(arguments.output, table.rows, [offsets.get(k, 0) for k in range(len(table.rows))])
     except _WrongTable as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -49,6 +49,7 @@ from .data import (
     append_to_sidecar,
     array_of,
     find_module,
+    shared_in_sidecar,
     sidecar_path,
     value_of,
     weight_files,
@@ -56,6 +57,7 @@ from .data import (
     weights_path,
 )
 from .errors import fail
+from .gears import gears
 from .info import Info
 from .kinds import Kind
 from .types import (
@@ -253,7 +255,8 @@ def constant(array: Array, module: ModuleOp) -> ConstantOp:
         return ConstantOp(value_of(array), type_)
     except ValueError:
         pass
-    offset = append_to_sidecar(array)
+    # Gears compute the same of the same weights, each for itself.
+    offset = shared_in_sidecar(array) if gears(module) else append_to_sidecar(array)
     path, size = str(sidecar_path()), sidecar_path().stat().st_size
     block, named = module.body.block, list(weight_files(module))
     for op in named:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import atexit
 import bisect
+import hashlib
 import math
 import mmap
 import os
@@ -297,6 +298,21 @@ def append_to_sidecar(array: Array) -> int:
         for piece in pieces(array):
             file.write(piece)
     return begin
+
+
+_places: dict[bytes, int] = {}
+"""Where bytes lie in the sidecar, by their digest."""
+
+
+def shared_in_sidecar(array: Array) -> int:
+    """As append_to_sidecar, but what has equal bytes there already gets the same place. Reads the array."""
+    digest = hashlib.blake2b(digest_size=32)
+    for piece in pieces(array):
+        digest.update(piece)
+    key = digest.digest()
+    if key not in _places:
+        _places[key] = append_to_sidecar(array)
+    return _places[key]
 
 
 def postponed(path: str, begin: int, size: int) -> Array | None:

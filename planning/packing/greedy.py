@@ -1,8 +1,8 @@
 """
 Greedy packing: one buffer after the other, each in the smallest gap that holds it, else above all that live with it.
 
-What matters is the order. By size, longest first among equals, is best most often; a dozen others are tried after it
-while the bound is not reached.
+What matters is the order. By size, longest first among equals, is best most often; in time, from both ends, is for long
+chains; a dozen other orders are tried after these while the bound is not reached.
 """
 
 from __future__ import annotations
@@ -97,18 +97,27 @@ def pack_in_order(lives: Sequence[Life], sizes: Sequence[int], order: Sequence[i
     return offsets
 
 
-def pack_in_time(lives: Sequence[Life], sizes: Sequence[int], members: Sequence[int]) -> list[int]:
+def pack_in_time(lives: Sequence[Life], sizes: Sequence[int], members: Sequence[int], capacity: int = 0) -> list[int]:
     """
     Offsets of the members, in order of their beginning, each in the smallest hole that holds it; 0 for the others.
+
+    With a capacity from both its ends, and above it what finds no hole:
+
+          ▓▓▓▓    ▓▓▓▓      A chain, each alive with the next: one at the bottom, the next at the top, in no more
+        ▒▒▒▒  ▒▒▒▒          bytes than the largest two neighbours have together.
 
     cost   O(n log n), and a move of memory in lists of holes
     """
     offsets = [0] * len(sizes)
-    top = 0
+    top = capacity
     starts: list[int] = []  # of holes below the top, with their ends, in order of address
     ends: list[int] = []
     by_size: list[tuple[int, int]] = []  # (size, start) of the same
     alive: list[tuple[int, int]] = []  # (end of life, buffer)
+    if capacity:
+        starts.append(0)
+        ends.append(capacity)
+        by_size.append((capacity, 0))
 
     def drop(k: int) -> tuple[int, int]:
         start, end = starts.pop(k), ends.pop(k)
@@ -135,8 +144,11 @@ def pack_in_time(lives: Sequence[Life], sizes: Sequence[int], members: Sequence[
         heappush(alive, (end, b))
         fits = bisect_left(by_size, (sizes[b], -1))
         if fits < len(by_size):
-            start, stop = drop(bisect_left(starts, by_size[fits][1]))
-            if stop - start > sizes[b]:
+            low, stop = drop(bisect_left(starts, by_size[fits][1]))
+            start = stop - sizes[b] if capacity and low and stop == top else low
+            if start > low:
+                add(low, start)
+            if stop > start + sizes[b]:
                 add(start + sizes[b], stop)
         else:
             start, _ = drop(len(starts) - 1) if ends and ends[-1] == top else (top, top)
@@ -155,15 +167,22 @@ def best_of_orders(sections: Sections, enough: int) -> list[int]:
     """Offsets, in units, of the best order; no further ones once a packing ends at `enough` or below."""
     best: list[int] = []
     best_end: int | None = None
-    tries = max(1, ORDERS_WORK // max(1, sections.pairs))
-    for order in islice(orders(sections), tries):
-        offsets = pack_in_order(sections.lives, sections.size, order)
+    for offsets in _packings(sections):
         end = sections.end(offsets)
         if best_end is None or end < best_end:
             best, best_end = offsets, end
         if best_end <= enough:
             break
     return best
+
+
+def _packings(sections: Sections) -> Iterator[list[int]]:
+    """By the first order, from both ends, and by as many other orders as there is time for."""
+    tries = max(1, ORDERS_WORK // max(1, sections.pairs))
+    for at, order in enumerate(islice(orders(sections), tries)):
+        yield pack_in_order(sections.lives, sections.size, order)
+        if at == 0:
+            yield pack_in_time(sections.lives, sections.size, range(len(sections.size)), sections.bound)
 
 
 def _placed_before(lives: Sequence[Life], order: Sequence[int]) -> dict[int, list[int]]:

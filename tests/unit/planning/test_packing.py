@@ -1,5 +1,6 @@
 """The search for the smallest arena: against brute force, known optima, and the time that it is given."""
 
+import random
 import time
 from collections.abc import Sequence
 from itertools import permutations
@@ -208,13 +209,46 @@ def test_the_search_is_no_worse_than_greedy_nor_greedy_than_the_first_order(buff
             lambda t: Buffer(t[0], t[0] + t[1], 64 * t[2])
         ),
         max_size=24,
-    )
+    ),
+    st.sampled_from([0, 64, 640, 6400]),
 )
-def test_without_a_look_at_pairs_nothing_overlaps(buffers: list[Buffer]):
+def test_without_a_look_at_pairs_nothing_overlaps(buffers: list[Buffer], both_ends_of: int):
     lives, sizes = [(b.begin, b.end) for b in buffers], [b.size for b in buffers]
-    offsets = pack_in_time(lives, sizes, range(len(buffers)))
+    offsets = pack_in_time(lives, sizes, range(len(buffers)), both_ends_of)
     capacity = max((o + b.size for o, b in zip(offsets, buffers, strict=True)), default=0)
     assert find_violation(buffers, offsets, capacity, 64) is None
+
+
+@pytest.mark.parametrize("count", [2_900, 20_000])
+def test_a_long_chain_needs_no_more_than_two_neighbours(count: int):
+    """More buffers than the search looks at; by size alone they take a third more."""
+    chance = random.Random(count)
+    buffers = [Buffer(k, k + 2, chance.randrange(1 << 22)) for k in range(count)]
+    assert judged(buffers, seconds=0).proved
+
+
+odd_sizes = st.one_of(
+    st.integers(0, 9), st.integers(2**31 - 2, 2**31 + 2), st.integers(2**53 - 2, 2**53 + 3), st.sampled_from([0, 2**56])
+)
+odd_lives = st.one_of(
+    st.tuples(st.integers(-5, 10), st.just(1)),
+    st.tuples(st.integers(0, 10), st.integers(1, 8)),
+    st.tuples(st.integers(0, 2**40), st.integers(1, 2**40)),
+)
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.builds(lambda life, size: Buffer(life[0], sum(life), size), odd_lives, odd_sizes), max_size=30),
+    st.sampled_from([1, 3, 4096]),
+    st.sampled_from(["greedy", "search", "ge-binary-block", "ge-max-block"]),
+)
+def test_sizes_and_steps_beyond_32_bits_and_the_precision_of_floats(
+    buffers: list[Buffer], alignment: int, algorithm: str
+):
+    plan = plan_arena(buffers, alignment=alignment, algorithm=algorithm, seconds=0.05)
+    assert find_violation(buffers, plan.offsets, plan.size, alignment) is None
+    assert plan.size >= plan.bound >= lower_bound(buffers, alignment)
 
 
 def test_what_ends_together_is_stacked():

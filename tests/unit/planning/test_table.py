@@ -72,7 +72,22 @@ def test_an_empty_table(table: Path, capsys: pytest.CaptureFixture[str]):
         ("", ": no column 'id'; the first line must name id,lower,upper,size"),
         ("id,lower,size\n", ": no column 'upper'; the first line must name id,lower,upper,size"),
         (HEAD + "a,0,1,8\nb,0,x,8\n", ":3: lower, upper and size must be whole numbers, got lower=0,upper=x,size=8"),
-        (HEAD + "a,0,1\n", ":2: lower, upper and size must be whole numbers, got lower=0,upper=1,size=None"),
+        (HEAD + "a,0,1\n", ":2: 3 values for 4 columns"),
+        (HEAD + "a,0,1,8,9\n", ":2: 5 values for 4 columns"),
+        (HEAD + "a,0,1,1_000\n", ":2: lower, upper and size must be whole numbers, got lower=0,upper=1,size=1_000"),
+        (
+            HEAD + "a,0,1," + "9" * 5000 + "\n",
+            f":2: lower, upper and size must be whole numbers, got lower=0,upper=1,size={'9' * 40}..",
+        ),
+        (
+            HEAD + "\na,0,1,8\n\nb,0,x,8\n",
+            ":5: lower, upper and size must be whole numbers, got lower=0,upper=x,size=8",
+        ),
+        (HEAD + "a,0,1,8\na,2,3,8\n", ":3: id 'a' stands in line 2 already"),
+        (
+            "id,lower,upper,size,size\na,0,1,8,9\n",
+            ": more than one column 'size'; the first line must name id,lower,upper,size",
+        ),
         (HEAD + "a,4,4,8\n", ":2: lower must be below upper, got [4, 4)"),
         (HEAD + "a,0,4,-8\n", ":2: size must be at least 0, got -8"),
         (HEAD + '"a,0,4,8\n', ": is no table: unexpected end of data"),
@@ -82,6 +97,22 @@ def test_a_wrong_table(text: str, error: str, table: Path, capsys: pytest.Captur
     table.write_text(text)
     assert main([str(table)]) == 1
     assert capsys.readouterr().err == f"error: {table}{error}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffid,lower,upper,size\na,0,3,4\nb,1,2,2\n",
+        "id,lower,upper,size\r\na,0,3,4\r\n\r\nb,1,2,2\r\n",
+        "id, lower, upper, size\na, 0, 3, 4\nb, 1, 2, 2",
+        'size,upper,lower,id,note\n4,3,0,a,"x, y"\n2,2,1,b,\n',
+    ],
+    ids=["byte order mark", "lines of Windows", "spaces", "another order"],
+)
+def test_tables_as_other_programs_write_them(text: str, table: Path, capsys: pytest.CaptureFixture[str]):
+    table.write_bytes(text.encode())
+    assert main([str(table)]) == 0
+    assert capsys.readouterr().out.startswith("size 6  bound 6  proved  ")
 
 
 def test_no_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -79,6 +79,12 @@ def test_ge_plans_each_shape_in_one_arena_over_the_same_weights(shapes: str, too
     assert len(set(re.findall(r"#ge.weight<@folded, \d+>", text))) == 1, "what was folded is there once for all"
 
 
+def test_what_gears_compute_alike_is_one_weight(tool: Tool):
+    assert tool(ge_opt, "--input-shape=x:1|2|4,3,8,8 -O3 m.onnx -o g.mlir").code == 0
+    places = re.findall(r"#ge.weight<@folded, (\d+)>", Path("g.mlir").read_text())
+    assert (len(places), len(set(places))) == (3, 1), "the convolution's weights with the normalisation in them"
+
+
 @pytest.mark.parametrize("shapes", [SEVERAL, BATCHES])
 def test_an_onnx_model_keeps_its_free_dim_and_the_arena_is_told(shapes: str, tool: Tool):
     result = tool(ge, f"--model=m.onnx --output=n {shapes}")
