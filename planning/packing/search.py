@@ -2,9 +2,11 @@
 The smallest packing: greedy first, then an exact search for packings below smaller and smaller capacities.
 
     bound                                          greedy
-      |-------------|--------------|------------------|         a capacity that is packed becomes the best; one that
-      1st           5th            4th      2nd                  cannot be, proved, lifts the bound; one that runs out
-                                                                 of work is passed over until all have had as much
+      |-------------------|----------|-------|-------|         half of the work: is there a packing as small as the
+      again and again     4th        3rd     2nd     1st       bound? the other half: one that is a fourth nearer to it?
+
+A capacity that is packed becomes the best; one that cannot be, proved, lifts the bound. How hard a capacity is says
+little of how near the bound it is, so work is not kept for the bound alone: what it does not find there would be lost.
 
 Searching below one capacity is a portfolio: rules and orders take turns, each with little work, then noisy orders with
 more. Work is counted in the kernel's elementary steps, so that what is found depends on no clock while time suffices.
@@ -39,6 +41,9 @@ GROWTH = 2
 
 NOISE = 0.03
 """Standard deviation of a place in a noisy order, as a share of the number of buffers; up to five times that."""
+
+STEP = 4
+"""Of what is left above the bound, the share that a step down is to gain."""
 
 MOST_BUFFERS, MOST_PAIRS = 3_000, 1_000_000
 """More buffers than greedy has not packed well enough, or pairs of them alive together, are left as they are: a node of
@@ -157,12 +162,23 @@ class _Clock:
 
 
 @dataclass(slots=True)
-class _Attempt:
-    """One capacity: what comes next of its portfolio, and what the search learned of it."""
+class _Strand:
+    """
+    Tries of one kind, and what they learned.
 
+    divisor   how far below the best packing to look: what is left above the least, divided; 0: at the least itself
+    tries     what comes next
+    weight    conflict weights of the sections, kept from one capacity to the next
+    memo      failed states, of `capacity`
+    spent     steps of work
+    """
+
+    divisor: int
     tries: Iterator[Try]
     weight: Ints
     memo: Ints
+    capacity: int = -1
+    spent: int = 0
 
 
 class _Minimum:
@@ -176,61 +192,51 @@ class _Minimum:
         self.bound = sections.bound
         self.x = new_search(sections)
         self.orders = list(orders(sections))
-        self.attempts: dict[int, _Attempt] = {}
 
     def search(self) -> None:
         """Until the packing is good enough, or time or work are up."""
-        share = self._first_limit() * len(self.orders) * kernel.RULES
-        while self.size > max(self.bound, self.enough) and not self.clock.is_up:
-            least = low = capacity = max(self.bound, self.enough)
-            while low < self.size and not self.clock.is_up:
-                outcome = self._below(capacity, share if capacity == least else share // 8)
-                if outcome == kernel.FOUND:
-                    self.offsets = list(self.x.state[: len(self.offsets)])
-                    self.size = self.sections.end(self.offsets)
-                else:
-                    low = capacity + 1
-                    if outcome == kernel.FAILED:
-                        self.bound = low
-                # The last thousandth: rather more work on the bound itself.
-                if self.size - low <= self.size >> 10:
-                    break
-                capacity = (low + self.size) // 2
-            self.attempts = {c: a for c, a in self.attempts.items() if c < self.size}
-            share *= 2
+        at_the_bound, above = (kernel.LEVEL, kernel.SECTION), (kernel.LEVEL,)
+        strands = [
+            _Strand(divisor, self._tries(rules), [1] * self.x.m, [])
+            for divisor, rules in ((0, at_the_bound), (STEP, above))
+        ]
+        # Who names a goal wants that; packings between it and the greedy one are for when it is not met.
+        steps_cost = 4 if self.enough > self.bound else 1
+        while self.size > (least := max(self.bound, self.enough)) and not self.clock.is_up:
+            strand = min(strands, key=lambda strand: strand.spent * (steps_cost if strand.divisor else 1))
+            capacity = self.size - max(1, (self.size - least) // strand.divisor) if strand.divisor else least
+            outcome = self._below(capacity, strand)
+            if outcome == kernel.FOUND:
+                self.offsets = list(self.x.state[: len(self.offsets)])
+                self.size = self.sections.end(self.offsets)
+            elif outcome == kernel.FAILED:
+                self.bound = capacity + 1
 
-    def _below(self, capacity: int, share: int) -> int:
-        """The outcome of so much work on one capacity, going on where the last such work left off."""
-        x, clock = self.x, self.clock
-        if capacity not in self.attempts:
-            self.attempts[capacity] = _Attempt(self._portfolio(capacity), [1] * x.m, [0] * MEMO)
-        attempt = self.attempts[capacity]
-        x.weight, x.memo = attempt.weight, attempt.memo
-        outcome = kernel.GAVE_UP
-        share += clock.work
-        while outcome == kernel.GAVE_UP and clock.work < share and not clock.is_up:
-            x.rule, order, limit = next(attempt.tries)
-            reset(x, self.sections, capacity, order)
-            outcome = clock.run(x, limit)
-        attempt.weight, attempt.memo = x.weight, x.memo
+    def _below(self, capacity: int, strand: _Strand) -> int:
+        """The outcome of a strand's next try."""
+        x = self.x
+        if capacity != strand.capacity:
+            strand.memo, strand.capacity = [0] * MEMO, capacity
+        x.weight, x.memo = strand.weight, strand.memo
+        x.rule, order, limit = next(strand.tries)
+        reset(x, self.sections, capacity, order)
+        outcome = self.clock.run(x, limit)
+        strand.weight, strand.memo = x.weight, x.memo
+        strand.spent += x.work
         return outcome
 
-    def _first_limit(self) -> int:
-        return FIRST_DIVES * self.x.n * (self.x.n + self.x.m)
-
-    def _portfolio(self, capacity: int) -> Iterator[Try]:
+    def _tries(self, rules: Sequence[int]) -> Iterator[Try]:
         """For ever: each rule with each order; noisy orders and more work from the second round on."""
-        chance = random.Random(capacity)
-        count = len(self.offsets)
-        limit = self._first_limit()
-        rank_noise = 0.0
+        chance = random.Random(max(self.bound, self.enough))
+        limit = FIRST_DIVES * self.x.n * (self.x.n + self.x.m)
+        deviation = 0.0
         for spread in cycle((1, 5, 2)):
-            for rule in range(kernel.RULES):
+            for rule in rules:
                 for order in self.orders:
-                    yield rule, _shuffled(order, rank_noise, chance) if rank_noise else order, limit
+                    yield rule, _shuffled(order, deviation, chance) if deviation else order, limit
             limit *= GROWTH
             self.x.weight = [1 + weight // 2 for weight in self.x.weight]  # old failures fade
-            rank_noise = NOISE * count * spread
+            deviation = NOISE * len(self.offsets) * spread
 
 
 def _shuffled(order: Sequence[int], deviation: float, chance: random.Random) -> list[int]:

@@ -129,7 +129,7 @@ def test_eleven_instances_within_their_capacity():
         buffers = minimalloc(name)
         found = judged(buffers, goal=CAPACITY, seconds=LONG)
         assert found.size <= CAPACITY, name
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 5  # two, and as much again for a busy machine
 
 
 @needs_minimalloc
@@ -151,6 +151,15 @@ def test_the_least_arena_of_c():
 def test_the_least_arena_of_d():
     found = judged(minimalloc("D"), seconds=LONG)
     assert (found.size, found.proved) == (986_112, True)
+
+
+@needs_minimalloc
+@needs_llvmlite
+def test_a_short_search_far_from_the_bound_is_better_than_greedy_all_the_same():
+    # Half of the work goes into packings that are near the best: that of greedy has 1,321,984 bytes.
+    found = judged(minimalloc("J"), seconds=LONG, work=300_000_000)
+    assert not found.proved
+    assert found.size < 1_100_000
 
 
 def hard_and_long(count: int) -> list[Buffer]:
