@@ -45,7 +45,7 @@ func.func @layer_by_layer(%x: tensor<4x4xf32> {onnx.name = "x"}) -> (tensor<4x4x
 
 // A join inside of a tile is where its operands are computed: %b by its launch, and %x, which is not of the tile, by a copy.
 // CHECK-LABEL: @join_in_a_tile
-// CHECK:         [[JOINED:%.*]] = ge.slot %arena[{{.*}}] life [{{.*}}) : memref<{{.*}}> -> memref<1x4x8xf32>
+// CHECK:         [[JOINED:%.*]] = ge.slot %arena[{{.*}}] life [{{.*}}) block 1 : memref<{{.*}}> -> memref<1x4x8xf32>
 // CHECK:         [[SECOND:%.*]] = memref.subview [[JOINED]][0, 2, 0] [1, 2, 8]
 // CHECK:         scf.for
 // CHECK:           ge.launch ins({{.*}}) outs([[SECOND]]
