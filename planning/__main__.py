@@ -95,6 +95,7 @@ def _numbers(where: str, row: Row, columns: int) -> tuple[int, int, int]:
 
 
 def _short(text: str) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}.."
 
 

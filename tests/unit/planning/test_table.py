@@ -90,6 +90,7 @@ def test_an_empty_table(table: Path, capsys: pytest.CaptureFixture[str]):
         ),
         (HEAD + "a,4,4,8\n", ":2: lower must be below upper, got [4, 4)"),
         (HEAD + "a,0,4,-8\n", ":2: size must be at least 0, got -8"),
+        (HEAD + 'a,0,4,"8\n8"\n', ":3: lower, upper and size must be whole numbers, got lower=0,upper=4,size=8 8"),
         (HEAD + '"a,0,4,8\n', ": is no table: unexpected end of data"),
     ],
 )
