@@ -123,6 +123,9 @@ class _Tile:
                 yield from self._inner(t, begin, fresh, write=True, dead=False)
         for k in range(self.group.begin, self.group.end):
             op = self.piece.ops[k]
+            made = [self.spans.computed.get(t) for t in op.writes]
+            if made and all(span is not None and span[0] >= span[1] for span in made):
+                continue  # all that the tile needs of it is there
             seen: set[tuple[int, tuple[int, int] | None]] = set()
             for place, t in enumerate(op.reads):
                 span = self.spans.read.get((k, place))

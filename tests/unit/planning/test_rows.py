@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from gecc.planning import Group, Model, Op, Piece, Tensor, Window, replay, search, single_plan
 from gecc.planning.rows import can_be_cut, lines_can_be_kept, shares_are_whole, spans_of, stride
+from gecc.planning.trace import trace_of
 
 from .pieces import MIB, Machine
 
@@ -67,6 +68,15 @@ def test_tiles_that_are_never_alike_are_few(room: int, alike: bool, groups: int)
     piece = Piece(1, tensors, ops)
     assert stride(piece, 0, 2) == int(alike)
     assert sum(group.end - group.begin > 1 for group in search(piece, Machine(room * row))) == groups
+
+
+def test_an_op_of_which_a_tile_needs_nothing_new_touches_nothing():
+    # Two rows of y are of one row of a: every other tile has it.
+    rows = {"x": 16, "a": 16, "y": 32}
+    tensors = tuple(Tensor(name, n * PAGE, output=name == "y", rows=n) for name, n in rows.items())
+    ops = (Op("first", (0,), (1,), windows=(THREE,)), Op("second", (1,), (2,), windows=(Window(per=2),)))
+    trace = list(trace_of(Piece(1, tensors, ops), [Group(0, 2, 1, lines=True)]))
+    assert sum(access.bytes for access in trace if access.buffer == 0) == (3 * 16 - 2) * PAGE
 
 
 def test_an_op_that_reads_all_of_a_value_is_not_cut_with_its_writer():
