@@ -7,10 +7,12 @@ Stack distances between two groups: how much of a tensor the cache has lost when
 Within one tile of each the distance is the same for all of t: a tensor is cut into stretches, and each misses or hits.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from .dead import Range, common_bytes, merged
 from .footprint import Footprint, Item
 
 # Stretches of a tensor at which distances are taken; exact up to this many tiles.
@@ -21,25 +23,40 @@ class Between:
     """
     Distinct bytes of groups that ran one after the other.
 
-    placed, arena_bytes   tensors in the arena, and its size: together they never touch more bytes than that
+    places        where in the arena items lie: several may lie over each other
+    arena_bytes   its size: together they never touch more bytes than that
     """
 
-    def __init__(self, placed: frozenset[int], arena_bytes: int):
+    def __init__(self, places: Mapping[int, tuple[Range, ...]], arena_bytes: int):
         self.items: dict[int, int] = {}
-        self.placed = placed
+        self.places = places
         self.arena_bytes = arena_bytes
         self.in_arena = self.elsewhere = 0
+        self._covered: tuple[Range, ...] = ()
 
     def add(self, shape: Footprint) -> None:
+        fresh: list[Range] = []
         for t, item in shape.items.items():
             more = item.bytes - self.items.get(t, 0)
             if more <= 0:
                 continue
             self.items[t] = item.bytes
-            if t in self.placed:
-                self.in_arena += more
-            else:
+            place = self.places.get(t)
+            if place is None:
                 self.elsewhere += more
+            else:
+                fresh += place
+        if fresh:
+            self._covered = merged((*self._covered, *fresh))
+            self.in_arena = sum(high - low for low, high in self._covered)
+
+    def fresh(self, t: int, item: Item) -> Item:
+        """An item with those of its bytes alone that are not among these."""
+        place = self.places.get(t)
+        if place is None or not self._covered:
+            return item
+        known = sum(common_bytes(self._covered, low, high) for low, high in place)
+        return item._replace(bytes=max(0, item.bytes - known)) if known else item
 
     @property
     def bytes(self) -> int:
@@ -61,14 +78,14 @@ def missing_share(h: Footprint, t: int, between: Between, limit: float, g: Footp
 
     elsewhere, arena = _Touched(between.elsewhere), _Touched(between.in_arena)
     for u, item in h.items.items():
-        side = arena if u in between.placed else elsewhere
+        side = arena if u in between.places else elsewhere
         if u == t and (g is not None or not item.batched):
             side.fixed += item.bytes  # what h touches of t after x, and g before it, is all of t
         elif u not in between.items:
-            side.add_h(item, next_items.get(u), frame)
+            side.add_h(between.fresh(u, item), next_items.get(u), frame)
     for u, item in next_items.items():
         if u not in between.items and u not in h.items and u != wanted:
-            (arena if u in between.placed else elsewhere).add_g(item, frame)
+            (arena if u in between.places else elsewhere).add_g(between.fresh(u, item), frame)
 
     if elsewhere.most() + min(arena.most(), between.arena_bytes) <= limit:
         return 0.0

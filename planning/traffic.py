@@ -119,7 +119,7 @@ class Model:
         }
         ends = [end for _, end in self._lying.values()]
         ends += [end for ranges in (scratch or {}).values() for _, end in ranges]
-        self._placed = frozenset(self._lying)
+        self._items_at: dict[int, tuple[Range, ...]] = {t: (place,) for t, place in self._lying.items()}
         self._arena_bytes = max(ends, default=0)
         self._body: Body | None = None
 
@@ -141,6 +141,7 @@ class Model:
         if key is None:
             key = SCRATCH - len(self._places)
             self._places[key] = hull
+            self._items_at[key] = (hull,)
         items = {key if k == SCRATCH else k: item for k, item in shape.items.items()}
         return replace(shape, items=items, scratch_key=key)
 
@@ -374,7 +375,7 @@ class Model:
         return missing_share(before, ours, between, self.limit, shape, theirs)
 
     def _nothing_between(self) -> Between:
-        return Between(self._placed, self._arena_bytes)
+        return Between(self._items_at, self._arena_bytes)
 
 
 def _left_by(depth: int) -> int:
