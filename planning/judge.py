@@ -10,8 +10,8 @@ It knows no model, no plan and no IR. Its input is a stream of `Access`es in the
 - `last` says: nobody will need these bytes. Only the hints variant listens.
 - Pages of `outputs` that are dirty at the end are written to memory; other dirty pages left in the cache are dropped.
 
-The cache: LRU over pages, write-back. A write that covers a page (or all of the page that belongs to the buffer)
-fetches nothing. A write of a part fetches the page where an earlier part of it has already gone to memory.
+The cache: LRU over pages, write-back. A page stands for many lines of a real cache: a write fetches nothing, and of a
+page that leaves, the bytes that were written go to memory.
 
     hints            bytes marked `last` are clean from then on: they age like others but are never written back
     plain            `last` is ignored: dead dirty pages are written back when they are evicted
@@ -85,8 +85,7 @@ def judge_parts(
     base, width = _number_pages(sizes, page)
     present: OrderedDict[int, None] = OrderedDict()
     touch = present.move_to_end
-    dirty = bytearray(len(width))
-    in_memory = bytearray(len(width))  # written back before: a part written later must not lose the rest
+    dirty = [0] * len(width)  # bytes
     allocate = kind == "write-allocate"
     counted: list[Replayed] = []
 
@@ -103,29 +102,35 @@ def judge_parts(
             # The two pages at the ends may be covered in part.
             part_first = first_page if offset % page else -1
             part_last = stop_page - 1 if end % page and end != sizes[buffer] else -1
+            first_bytes = min(length, page - offset % page)
+            last_bytes = length if stop_page - first_page == 1 else end % page
 
             for p in range(first_page, stop_page):
                 if p in present:
                     touch(p)
                 else:
-                    if not write or allocate or (in_memory[p] and p in (part_first, part_last)):
+                    if not write or allocate:
                         read += width[p]
                     present[p] = None
                     if len(present) > capacity:
                         victim, _ = present.popitem(last=False)
                         if dirty[victim]:
-                            written += width[victim]
+                            written += dirty[victim]
                             dirty[victim] = 0
-                            in_memory[victim] = 1
                 if write:
-                    dirty[p] = 1
+                    if p == part_first:
+                        dirty[p] = min(width[p], dirty[p] + first_bytes)
+                    elif p == part_last:
+                        dirty[p] = min(width[p], dirty[p] + last_bytes)
+                    else:
+                        dirty[p] = width[p]
             if last and kind == "hints":
                 # A page is dead once its end is: slices come in order.
                 dead = stop_page if part_last < 0 else stop_page - 1
-                dirty[first_page:dead] = bytes(max(0, dead - first_page))
+                dirty[first_page:dead] = [0] * max(0, dead - first_page)
         counted.append(Replayed(read, written))
 
-    owed = sum(width[p] for b in outputs for p in range(base[b], base[b + 1]) if dirty[p])
+    owed = sum(dirty[p] for b in outputs for p in range(base[b], base[b + 1]))
     counted[-1] = Replayed(counted[-1].read, counted[-1].written + owed)
     return counted
 
