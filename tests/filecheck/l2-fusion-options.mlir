@@ -1,5 +1,6 @@
 // RUN: ge-opt --l2-fusion="l2-size=32" %s | filecheck %s
 // RUN: ge-opt --l2-fusion="l2-size=32 cache=hints" %s | filecheck %s --check-prefix=HINTS
+// RUN: ge-opt -O3 --l2-fusion="l2-size=32" %s | filecheck %s --check-prefix=FUSED
 // RUN: ge-opt --l2-fusion="l2-size=32 blacklist=Softmax,LayerNorm" %s | filecheck %s --check-prefix=BARRED
 // RUN: ge-opt --l2-fusion="l2-size=32 fusion-threshold=0.95" %s | filecheck %s
 // RUN: ge-opt --l2-fusion="l2-size=32 fusion-threshold=0.5" %s | filecheck %s
@@ -9,7 +10,11 @@
 // RUN: not ge-opt --l2-fusion="fusion-threshold=1.5" %s 2>&1 | filecheck %s --check-prefix=SHARE
 // RUN: not ge-opt --l2-fusion="blacklist=Sofmax" %s 2>&1 | filecheck %s --check-prefix=UNKNOWN
 
+// RUN: sed -e "s/32x128x4096xf16/?x128x4096xf16/g" %s > %t.free.mlir
+// RUN: not ge-opt --l2-fusion %t.free.mlir 2>&1 | filecheck %s --check-prefix=FREE
+
 // What fails says so in one line.
+// FREE:    ge-opt: error: input 'input_0' is tensor<?x128x4096xf16> with a dim free: tiles are planned for static shapes; give --input-shape=input_0:?,128,4096
 // TARGET:  l2-fusion: no target '910Z'
 // SIZE:    l2-fusion: l2-size must hold a page of 4096 bytes, got 0.0 MiB
 // SHARE:   l2-fusion: fusion_threshold must be in 0..1, got 1.5
@@ -39,6 +44,10 @@ func.func @normalised(%x: tensor<32x128x4096xf16>) -> tensor<32x128x4096xf16> {
 }
 
 // The bottleneck at batch 8: 12.8 MB a value. Where the cache knows what is dead, nothing has to leave it.
+// Nor, with operators fused as they are by -O3, where it does not.
+// FUSED-LABEL: @eight_samples
+// FUSED-NOT:     ge.fusion "L2"
+// FUSED:         func.return
 // HINTS-LABEL: @eight_samples
 // HINTS-NOT:     ge.fusion
 // HINTS:         func.return

@@ -50,6 +50,7 @@ from ...targets import get as get_target
 from ..base import GePass
 from ..fusion.fusion import CannotFuse, fuse, inline
 from ..fusion.names import resolve
+from ..memory.free_dims import refuse_free_dims
 from ..memory.tiles import tiled
 from ..report import Report, collecting, count, missed
 from ..rewriting import functions
@@ -126,6 +127,7 @@ class L2Fusion(GePass):
         for function in functions(op):
             if any(is_group(o) for o in function.body.block.ops):
                 continue  # it has its groups
+            refuse_free_dims(function, "tiles are planned")
             self._function(function, machine, options, barred, planner)
         planner.end()
 

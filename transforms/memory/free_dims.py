@@ -13,7 +13,7 @@ from ...dialects.ge.errors import InputError, text_of
 from ...dialects.ge.types import is_static, shape_of
 
 
-def refuse_free_dims(function: FuncOp) -> None:
+def refuse_free_dims(function: FuncOp, why: str = "memory is planned") -> None:
     """Raises InputError for an input of which a dim is free, with what to type."""
     attrs = function.arg_attrs.data if function.arg_attrs is not None else ()
     described = cast("Sequence[DictionaryAttr]", attrs)
@@ -25,7 +25,7 @@ def refuse_free_dims(function: FuncOp) -> None:
             dims = ",".join("?" if d < 0 else str(d) for d in shape_of(type_))
             free = ", ".join(_symbols(said.get("ge.dims"))) or "a dim"
             raise InputError(
-                f"input '{name}' is {type_} with {free} free: memory is planned for static shapes; "
+                f"input '{name}' is {type_} with {free} free: {why} for static shapes; "
                 f"give --input-shape={name}:{dims} with a number for each ?, or several, 1|2|4"
             )
 
