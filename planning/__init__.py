@@ -35,7 +35,7 @@ from .machine import Machine, knows_time, starts, terms
 from .piece import Group, Op, Piece, Plan, Tensor, Window, balanced
 from .score import JudgedScorer, Score, Scorer
 from .tiles import SearchOptions, keep_judged, kernel_steps, search, single, single_plan
-from .trace import Memory, memory_of, replay, scratch_offsets, trace_of
+from .trace import Memory, length_of, memory_of, replay, scratch_offsets, trace_of
 from .traffic import GroupTraffic, Model, Traffic
 from .tuning import TuningSpace, groups_of, is_tiling, plan_key, structure_key, with_groups
 
@@ -81,6 +81,7 @@ __all__ = [
     "keep_judged",
     "kernel_steps",
     "knows_time",
+    "length_of",
     "lower_bound",
     "memory_of",
     "merged",

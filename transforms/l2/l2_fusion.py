@@ -40,6 +40,7 @@ from ...planning import (
     SearchOptions,
     groups_of,
     keep_judged,
+    length_of,
     replay,
     search,
     single_plan,
@@ -56,10 +57,13 @@ from ..report import Report, collecting, count, missed
 from ..rewriting import functions
 from .judged import Judged, is_group, judged
 from .piece import Described, describe
-from .tune import Applied, Planner, Task, Tuner, Untuned
+from .tune import NOTHING_TO_GAIN, Applied, Planner, Task, Tuner, Untuned
 
 MOST_JUDGED = 16
 """Groups up to which each is judged by itself."""
+
+MOST_REPLAYED = 1_000_000
+"""Accesses up to which each is judged by itself, all that are replayed for it."""
 
 _FIGURES = {
     "model_before": "bytes from and to memory without groups, by the model",
@@ -178,7 +182,7 @@ class L2Fusion(GePass):
             return
         task = self._task(function, described, machine, options, barred)
         model = Model(task.piece, machine, self.page)
-        plan = planner.plan(task, partial(self._searched, task))
+        plan = planner.plan(task, partial(self._searched, task, before.bytes))
         formed = self._form_all(described, plan, task.singles, model, machine)
         kept, after = self._keep_judged(function, formed, before, machine)
         count("groups", len(kept))
@@ -217,16 +221,23 @@ class L2Fusion(GePass):
             self._form_all(described, plan, singles, Model(described.piece, machine, self.page), machine)
         return self._judged_in_blocks(copy, machine)
 
-    def _searched(self, task: Task) -> list[Group]:
+    def _searched(self, task: Task, judged_before: int) -> list[Group]:
         """The plan that the model finds, and what of it holds before the trace that the plan itself gives."""
         piece, machine = task.piece, task.machine
+        if judged_before <= NOTHING_TO_GAIN * piece.compulsory_bytes():
+            return list(task.singles)
         plan = search(piece, machine, task.options, task.barred, self.page)
 
         def total(plan: Plan) -> int:
             return replay(piece, plan, machine.l2_bytes, machine.cache, self.page).total
 
         # One by one only where they are few: each is a replay of the whole.
-        return keep_judged(plan, task.singles, total) if 0 < len(groups_of(plan)) <= MOST_JUDGED else plan
+        count = len(groups_of(plan))
+        length = max(length_of(piece, each) for each in (plan, task.singles))
+        few = 0 < count <= MOST_JUDGED and count * length <= MOST_REPLAYED
+        if few:
+            return keep_judged(plan, task.singles, total)
+        return plan if not count or total(plan) < total(task.singles) else list(task.singles)
 
     def _form_all(self, described: Described, plan: Plan, singles: Plan, model: Model, machine: Target) -> list[Formed]:
         """Makes the plan's groups."""
