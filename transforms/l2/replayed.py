@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, product
+from itertools import groupby
 from math import prod
 from typing import Any, cast
 
@@ -101,8 +101,10 @@ class Place:
         while axis and (self.strides[axis - 1] == length or self.shape[axis - 1] == 1):
             axis -= 1
             length *= self.shape[axis]
-        for index in product(*(range(n) for n in self.shape[:axis])):
-            yield self.begin + sum(i * s for i, s in zip(index, self.strides, strict=False)), length
+        begins = [self.begin]
+        for count, stride in zip(self.shape[:axis], self.strides, strict=False):
+            begins = [begin + k * stride for begin in begins for k in range(count)]
+        return ((begin, length) for begin in begins)
 
 
 @dataclass
