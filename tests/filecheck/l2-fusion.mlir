@@ -94,12 +94,3 @@ func.func @left_alone(%x: tensor<32x64x128x128xf16>) -> tensor<32x64x128x128xf16
   %3 = ge.softmax %2 axis 0 : tensor<32x64x128x128xf16> -> tensor<32x64x128x128xf16>
   func.return %3 : tensor<32x64x128x128xf16>
 }
-
-// Free dims: no bytes to count.
-// CHECK-LABEL: @free_dims
-// CHECK-NOT:     ge.fusion
-func.func @free_dims(%x: tensor<?x256x56x56xf16>) -> tensor<?x256x56x56xf16> {
-  %0 = ge.exp %x : tensor<?x256x56x56xf16> -> tensor<?x256x56x56xf16>
-  %1 = ge.relu %0 : tensor<?x256x56x56xf16> -> tensor<?x256x56x56xf16>
-  func.return %1 : tensor<?x256x56x56xf16>
-}
