@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ge.bodies import FusionOp, YieldOp
-from ...dialects.ge.constants import ConstantOp
+from ...dialects.ge.constants import ConstantOp, MappedOp
 from ...dialects.ge.interfaces import Joins, Parts, View, flops_of
 from ...dialects.ge.memory import SlotOp
 from ...dialects.ge.types import nbytes
@@ -177,8 +177,12 @@ def _values(function: FuncOp) -> Iterator[SSAValue]:
 
 
 def _moves_nothing(op: Operation, slots: Mapping[SSAValue, SSAValue]) -> bool:
-    """Whether a join's operands lie in its result, or all of a cut's operand in its results."""
-    if not isinstance(op, Joins | Parts) or not all(v in slots for v in op.results):
+    """Whether a join's operands lie in its result, all of a cut's operand in its results, or it is a weight's bytes."""
+    if not op.results or not all(v in slots for v in op.results):
+        return False
+    if all(isinstance(slots[v].owner, MappedOp) for v in op.results):
+        return True
+    if not isinstance(op, Joins | Parts):
         return False
     if isinstance(op, Joins):
         home = slots[op.results[0]]

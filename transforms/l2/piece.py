@@ -108,7 +108,7 @@ class Lying:
     Where values lie while every op runs by itself.
 
     addresses   in the arena, bytes; not every value has one
-    free        joins and cuts that move no byte: their operands lie in their results, or the other way round
+    free        ops that move no byte: joins whose operands lie in their results, cuts the other way round, weights as others
     """
 
     addresses: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
