@@ -314,9 +314,12 @@ class _Walk:
 
     def _touch(self, buffer: int, low: int, high: int, *, write: bool) -> int:
         """How many of these bytes were touched before and are not in the cache."""
+        missing = list(self._cache.touch(buffer, low, high, write=write))
         known = self._known.get(buffer, ())
-        again = sum(common_bytes(known, begin, end) for begin, end in self._cache.touch(buffer, low, high, write=write))
-        if common_bytes(known, low, high) < high - low:
+        again = 0
+        if known and missing:
+            again = sum(common_bytes(known, begin, end) for begin, end in missing)
+        if missing and again < sum(end - begin for begin, end in missing):
             self._known[buffer] = (*without(known, low, high), (low, high))
         return again
 

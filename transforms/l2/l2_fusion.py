@@ -275,7 +275,7 @@ class L2Fusion(GePass):
         """
         left = sorted(formed, key=lambda each: -each.saved)
         while left:
-            found = self._judged_in_blocks(function, machine)
+            found = self._judged_in_blocks(function, machine, without if len(left) < len(formed) else None)
             if found.is_better_than(without):
                 return left, found
             gone = left[len(left) // 2 :]
@@ -285,11 +285,15 @@ class L2Fusion(GePass):
                 inline(each.fusion)
         return [], without
 
-    def _judged_in_blocks(self, function: FuncOp, machine: Target) -> Judged:
-        """The judge's word on the groups with their inner values apart or at one place, whichever is better."""
+    def _judged_in_blocks(self, function: FuncOp, machine: Target, goal: Judged | None = None) -> Judged:
+        """
+        The judge's word on the groups with their inner values apart or at one place, whichever is better; at one place
+        only if apart they are better than `goal`.
+        """
         groups = [op for op in function.body.block.ops if isinstance(op, FusionOp) and op.tiling is not None]
+        _put_in_block(groups, 0)
         best = judged(function, machine, self.page)
-        if len(groups) < 2:
+        if len(groups) < 2 or (goal is not None and not best.is_better_than(goal)):
             return best
         _put_in_block(groups, 1)
         found = judged(function, machine, self.page)

@@ -108,7 +108,8 @@ class Lying:
     Where values lie while every op runs by itself.
 
     addresses   in the arena, bytes; not every value has one
-    free        ops that move no byte: joins whose operands lie in their results, cuts the other way round, weights as others
+    free        ops that move no byte: joins whose operands lie in their results, cuts the other way round, and what
+                shows a weight in another order
     """
 
     addresses: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])

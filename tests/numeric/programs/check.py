@@ -35,7 +35,7 @@ from gecc.transforms.rewriting import walk_outside
 
 from .program import SIZES, feeds
 
-NOT_ALONE = {"ge-bufferize", "memory-reuse", "precision", "fold-initializer-inputs"}
+NOT_ALONE = {"ge-bufferize", "memory-reuse", "l2-fusion", "precision", "fold-initializer-inputs"}
 """Passes that need another module than these, or that change outputs or the interface because they were asked to."""
 
 TWICE = {"merge-shape-arithmetic"}
