@@ -12,9 +12,11 @@ its result; inside of a loop it reads its operands, then writes its results. Kno
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import gc
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, repeat
 from math import prod
 from typing import Any, cast
 
@@ -71,11 +73,26 @@ def trace_of_function(function: FuncOp, cache_bytes: int, page: int) -> Trace:
     cost    the runs of bytes that it touches, and the boxes that its kernels ask for
     """
     replay = _Replay(function, cache_bytes, page)
-    accesses = list(replay.block(function.body.block, {}, False))  # buffers are numbered as they are met
+    with _no_collector():
+        replay.block(function.body.block, {}, False)  # buffers are numbered as they are met
     outputs = [replay.number[a] for a in replay.outputs if a in replay.number]
     arena = arena_of(function)
     assert arena is not None
-    return Trace(accesses, replay.owners, replay.sizes, outputs, replay.places, replay.roots, replay.number[arena])
+    return Trace(
+        replay.accesses, replay.owners, replay.sizes, outputs, replay.places, replay.roots, replay.number[arena]
+    )
+
+
+@contextmanager
+def _no_collector() -> Generator[None]:
+    """Hundreds of thousands of tuples of numbers are no cycles: to look for some takes longer than to make them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +106,14 @@ class Place:
     element: int
 
     def is_in_a_row(self) -> bool:
-        return next(self.runs())[1] == self.element * prod(self.shape)
+        return self.runs()[1] == self.element * prod(self.shape)
 
     def box(self, box: Box) -> Place:
         begin = self.begin + sum(o * s for (o, _), s in zip(box, self.strides, strict=True))
         return Place(self.buffer, begin, tuple(n for _, n in box), self.strides, self.element)
 
-    def runs(self) -> Iterator[tuple[int, int]]:
-        """(begin, bytes) of each run of bytes that lie in a row."""
+    def runs(self) -> tuple[list[int], int]:
+        """Where runs of bytes that lie in a row begin, and the bytes of one."""
         length, axis = self.element, len(self.shape)
         while axis and (self.strides[axis - 1] == length or self.shape[axis - 1] == 1):
             axis -= 1
@@ -104,7 +121,7 @@ class Place:
         begins = [self.begin]
         for count, stride in zip(self.shape[:axis], self.strides, strict=False):
             begins = [begin + k * stride for begin in begins for k in range(count)]
-        return ((begin, length) for begin in begins)
+        return begins, length
 
 
 @dataclass
@@ -123,6 +140,7 @@ class _Replay:
     number: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     sizes: list[int] = field(default_factory=list[int])
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
+    accesses: list[Access] = field(default_factory=list[Access])
     owners: list[Operation] = field(default_factory=list[Operation])
 
     def __post_init__(self) -> None:
@@ -168,12 +186,12 @@ class _Replay:
             strides[k] = strides[k + 1] * shape[k + 1]
         return Place(buffer, begin, shape, tuple(strides), element)
 
-    def block(self, block: Block, numbers: dict[SSAValue, int], looped: bool) -> Iterator[Access]:
+    def block(self, block: Block, numbers: dict[SSAValue, int], looped: bool) -> None:
         for op in block.ops:
             if isinstance(op, ForOp):
                 for counter in _rounds(op, numbers):
                     numbers[op.body.block.args[0]] = counter
-                    yield from self.block(op.body.block, numbers, True)
+                    self.block(op.body.block, numbers, True)
             elif op.name.startswith("arith."):
                 _arithmetic(op, numbers)
             elif isinstance(op, SlotOp):
@@ -186,18 +204,18 @@ class _Replay:
                 if place is not None:
                     self.places[op.results[0]] = place
             elif isinstance(op, LaunchOp):
-                yield from self._launch(op, looped)
+                self._launch(op, looped)
             elif op.name == "memref.copy":
-                yield from self._touch(op, op.operands[0], write=False)
-                yield from self._touch(op, op.operands[1], write=True)
+                self._touch(op, op.operands[0], write=False)
+                self._touch(op, op.operands[1], write=True)
             elif isinstance(op, HostOp):
                 for value in op.ins:
                     if value in self.places:
-                        yield from self._touch(op, value, write=False)
+                        self._touch(op, value, write=False)
             else:
                 # Conditionals, and loops of which nobody knows the rounds: once.
                 for inner in (b for region in op.regions for b in region.blocks):
-                    yield from self.block(inner, numbers, True)
+                    self.block(inner, numbers, True)
 
     def _view(self, op: Operation, numbers: dict[SSAValue, int]) -> Place | None:
         source = self.places.get(op.operands[0])
@@ -212,22 +230,23 @@ class _Replay:
         offsets = [next(moving) if o == DYNAMIC else o for o in static["offsets"]]
         return source.box(tuple(zip(offsets, static["sizes"], strict=True)))
 
-    def _touch(self, op: Operation, value: SSAValue, *, write: bool, box: Box | None = None) -> Iterator[Access]:
+    def _touch(self, op: Operation, value: SSAValue, *, write: bool, box: Box | None = None) -> None:
         place, root = self.places.get(value), self.roots.of(value)
         if place is None:
             return
         dead = self.last.get(root) is op and isinstance(root.owner, SlotOp) and root not in self.kept
-        for begin, length in (place if box is None else place.box(box)).runs():
-            self.owners.append(op)
-            yield Access(place.buffer, begin, length, write, dead)
+        begins, length = (place if box is None else place.box(box)).runs()
+        self.owners += [op] * len(begins)
+        same = repeat(place.buffer), repeat(length), repeat(write), repeat(dead)
+        self.accesses += map(Access._make, zip(same[0], begins, *same[1:], strict=False))
 
-    def _launch(self, op: LaunchOp, looped: bool) -> Iterator[Access]:
+    def _launch(self, op: LaunchOp, looped: bool) -> None:
         reads = list(dict.fromkeys(zip(op.ins, op.body.block.args, strict=True)))
         for outs, wanted in [(None, None)] if looped else self._slices(op):
             for value, argument in reads:
-                yield from self._touch(op, value, write=False, box=wanted.get(argument) if wanted else None)
+                self._touch(op, value, write=False, box=wanted.get(argument) if wanted else None)
             for k, value in enumerate(op.outs):
-                yield from self._touch(op, value, write=True, box=outs[k] if outs else None)
+                self._touch(op, value, write=True, box=outs[k] if outs else None)
 
     def _slices(self, op: LaunchOp) -> Sequence[tuple[list[Box] | None, dict[SSAValue, Box] | None]]:
         """How a kernel walks: samples of its results, or rows, as many at a time as `kernel_steps` says."""
