@@ -105,16 +105,16 @@ def kernel_steps(
 
     extent         slices
     whole, moving  bytes that each step reads, and that all steps together touch
-    strips_bytes   of pages in which the runs of bytes of one slice begin
+    strips_bytes   of the pages in which the runs of bytes of some slices begin: one a run, however many the slices
     samples        whether slices are samples, or rows
     """
     fine = 1 if samples else max(1, extent // STEPS)
-    one = moving * fine // extent + strips_bytes
+    one = moving * fine // extent
     if 2 * strips_bytes > cache_bytes:
         return extent
-    if whole == 0 or whole + 2 * one <= cache_bytes:
+    if whole == 0 or whole + 2 * one + strips_bytes <= cache_bytes:
         return fine
-    return balanced(extent, max(1, min(extent, cache_bytes * fine // max(1, one))))
+    return balanced(extent, max(1, min(extent, (cache_bytes - strips_bytes) * fine // max(1, one))))
 
 
 def search(

@@ -27,7 +27,7 @@ from ..memory.arena import Layout, lay_out
 from ..memory.ge_bufferize import bufferize
 from ..report import Report, collecting
 from .piece import Lying
-from .replayed import trace_of_function
+from .replayed import Place, trace_of_function
 
 TAG = "ge.judged_as"
 """On the ops of a copy: the number of the op or group that they are counted with."""
@@ -105,8 +105,8 @@ def judged(function: FuncOp, machine: Target, page: int) -> Judged:
         if buffer is None or buffer not in trace.places:
             continue
         slots[mine], place = trace.roots.of(buffer), trace.places[buffer]
-        if place.buffer == trace.arena and place.is_in_a_row():
-            addresses[mine] = place.begin
+        if place.buffer == trace.arena:
+            addresses[mine] = _address(place, trace.places[slots[mine]])
     free = {op for op in function.body.block.ops if _moves_nothing(op, slots)}
     inner: dict[int, set[SSAValue]] = {}
     outer = set(slots.values())
@@ -115,6 +115,15 @@ def judged(function: FuncOp, machine: Target, page: int) -> Judged:
         inner.setdefault(at, set()).update(r for r in roots - outer if isinstance(r.owner, SlotOp))
     scratch = {op: _ranges(inner.get(at, ())) for at, op in enumerate(function.body.block.ops) if is_group(op)}
     return Judged(sum(part.total for part in moved), seconds, Lying(addresses, free), scratch)
+
+
+def _address(place: Place, around: Place) -> int:
+    """
+    Where a value begins; one in runs, a part of a join, as if the slot's parts lay one after the other, each in a row:
+    the planners know no other places, and the bytes are as many.
+    """
+    runs = len(place.runs()[0])
+    return around.begin + (place.begin - around.begin) * runs
 
 
 def is_group(op: Operation) -> bool:

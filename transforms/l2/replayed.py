@@ -105,9 +105,6 @@ class Place:
     strides: tuple[int, ...]
     element: int
 
-    def is_in_a_row(self) -> bool:
-        return self.runs()[1] == self.element * prod(self.shape)
-
     def box(self, box: Box) -> Place:
         begin = self.begin + sum(o * s for (o, _), s in zip(box, self.strides, strict=True))
         return Place(self.buffer, begin, tuple(n for _, n in box), self.strides, self.element)
@@ -259,13 +256,14 @@ class _Replay:
             if first is None:
                 continue
             arguments = [(a, first.get(a, whole(a)) == whole(a)) for a in op.body.block.args]
-            moving = [a for a, is_whole in arguments if not is_whole] + list(results)
+            moving: list[tuple[SSAValue, Box]] = [(a, first[a]) for a, is_whole in arguments if not is_whole]
+            moving += zip(results, boxes or (), strict=True)
             count = kernel_steps(
                 shape[axis],
                 sum(nbytes(a.type) for a, is_whole in arguments if is_whole),
-                sum(nbytes(v.type) for v in moving),
+                sum(nbytes(v.type) for v, _ in moving),
                 self.cache_bytes,
-                strips_bytes=len(moving) * prod(shape[:axis]) * self.page if axis else 0,
+                strips_bytes=sum(_strips(v, box) for v, box in moving) * self.page if axis else 0,
                 samples=axis == 0,
             )
             return self._steps(op, axis, count)
@@ -283,6 +281,12 @@ class _Replay:
                 return [(None, None)]
             found.append((boxes, wanted))
         return found
+
+
+def _strips(value: SSAValue, box: Box) -> int:
+    """Runs of bytes that a box, cut along one axis, is made of."""
+    axis = next(k for k, part in enumerate(box) if part != whole(value)[k])
+    return prod(shape_of(value.type)[:axis])
 
 
 def _along(results: Sequence[SSAValue], axis: int, begin: int, count: int) -> list[Box] | None:
