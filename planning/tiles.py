@@ -78,7 +78,7 @@ def single(piece: Piece, k: int, machine: Machine, page: int = 4096) -> Group:
     whole = sum(size for size, all_ in tensors if all_)
     moving = sum(size for size, all_ in tensors if not all_)
     strips = sum(piece.tensors[t].strips for t in {*op.reads, *op.writes} if not piece.reads_whole(k, t))
-    by_samples = piece.batch > 1
+    by_samples = all(piece.tensors[t].strips == 1 for t in op.writes)
     samples = kernel_steps(
         extent, whole, moving, machine.l2_bytes, strips_bytes=0 if by_samples else strips * page, samples=by_samples
     )
@@ -106,7 +106,7 @@ def kernel_steps(
     extent         slices
     whole, moving  bytes that each step reads, and that all steps together touch
     strips_bytes   of the pages in which the runs of bytes of some slices begin: one a run, however many the slices
-    samples        whether slices are samples, or rows
+    samples        whether each slice of the result lies in a row, as samples do
     """
     fine = 1 if samples else max(1, extent // STEPS)
     one = moving * fine // extent

@@ -258,13 +258,14 @@ class _Replay:
             arguments = [(a, first.get(a, whole(a)) == whole(a)) for a in op.body.block.args]
             moving: list[tuple[SSAValue, Box]] = [(a, first[a]) for a, is_whole in arguments if not is_whole]
             moving += zip(results, boxes or (), strict=True)
+            strips = prod(shape[:axis])
             count = kernel_steps(
                 shape[axis],
                 sum(nbytes(a.type) for a, is_whole in arguments if is_whole),
                 sum(nbytes(v.type) for v, _ in moving),
                 self.cache_bytes,
-                strips_bytes=sum(_strips(v, box) for v, box in moving) * self.page if axis else 0,
-                samples=axis == 0,
+                strips_bytes=sum(_strips(v, box) for v, box in moving) * self.page if strips > 1 else 0,
+                samples=strips == 1,
             )
             return self._steps(op, axis, count)
         return [(None, None)]
