@@ -16,12 +16,14 @@ class Dead(NamedTuple):
 
     depth    of the group that touched it last
     stored   share of it that memory already has
-    ranges   bytes [low, high) of the arena that nobody has overwritten; of the tensor where it has no address
+    ranges   bytes [low, high) of the arena that nobody has overwritten
+    apart    these are no addresses of the arena, but of a buffer of its own
     """
 
     depth: int
     stored: float
     ranges: tuple[Range, ...]
+    apart: bool = False
 
 
 def without(ranges: Iterable[Range], low: int, high: int) -> tuple[Range, ...]:
@@ -38,6 +40,18 @@ def without(ranges: Iterable[Range], low: int, high: int) -> tuple[Range, ...]:
 def common_bytes(ranges: Iterable[Range], low: int, high: int) -> int:
     """Bytes of the ranges that are in [low, high)."""
     return sum(max(0, min(end, high) - max(begin, low)) for begin, end in ranges)
+
+
+def first_bytes(ranges: Iterable[Range], count: int) -> tuple[Range, ...]:
+    """The first so many bytes of the ranges; nothing where they are fewer."""
+    found: list[Range] = []
+    for low, high in ranges:
+        taken = min(count, high - low)
+        found.append((low, low + taken))
+        count -= taken
+        if count == 0:
+            return tuple(found)
+    return ()
 
 
 def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:

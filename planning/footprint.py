@@ -42,6 +42,7 @@ class Footprint:
     intermediate_bytes   read by ops of the group of what ops of the group wrote; hit_share: of these, from L2
     l2_read, l2_written  bytes between the cores and L2
     scratch_key          the scratch among the items
+    place                where in the arena it lies; nowhere: in a buffer that all groups share
     """
 
     group: Group
@@ -62,6 +63,7 @@ class Footprint:
     l2_written: float
     flops: float
     scratch_key: int = SCRATCH
+    place: tuple[Range, ...] = ()
 
 
 class _Touch(NamedTuple):

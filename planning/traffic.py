@@ -15,7 +15,7 @@ their footprints (footprint.py): everything that does not depend on what ran bef
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from .dead import Dead, Range, common_bytes, without
+from .dead import Dead, Range, common_bytes, first_bytes, merged, without
 from .distance import Between, missing_share
 from .footprint import SCRATCH, Body, Footprint, body_of, footprint
 from .machine import Machine, knows_time, starts, terms
@@ -91,7 +91,8 @@ class Model:
     Traffic of plans of one piece on one machine.
 
     credit    share of the cache up to which a hit between groups is believed; all of it for a figure that is told
-    scratch   (begin, end) of a group -> where in the arena its scratch lies; by default all groups have one buffer
+    scratch   (begin, end) of a group -> where in the arena its scratch lies; by default where its inner tensors would
+              lie, or in one buffer for all groups where these have no addresses
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class Model:
         scratch: Mapping[tuple[int, int], tuple[Range, ...]] | None = None,
     ):
         self._scratch = scratch
-        self._places: dict[int, Range] = {}  # scratch item -> bytes of the arena
+        self._keys: dict[int, int] = {}  # where in the arena scratch begins -> its item
         self.page = page
         self.piece = piece
         self.machine = machine
@@ -129,27 +130,21 @@ class Model:
         if body is None or (body.begin, body.end) != (group.begin, group.end):
             body = self._body = body_of(self.piece, group.begin, group.end)
         found = footprint(self.piece, body, group, self.capacity, self.machine.cache, self.page)
-        return found if self._scratch is None else self._in_its_place(found)
+        return self._in_its_place(found, body) if found.scratch else found
 
-    def _in_its_place(self, shape: Footprint) -> Footprint:
-        """With the scratch as an item of its own, the same for groups whose scratch lies at one place."""
-        if SCRATCH not in shape.items:
+    def _in_its_place(self, shape: Footprint, body: Body) -> Footprint:
+        """With the scratch as an item of its own, the same for groups whose scratch begins at one place."""
+        if self._scratch is not None:
+            place = self._scratch.get((body.begin, body.end), ())
+        else:
+            inner = (self._lying[t] for t in body.inner.tensors if t in self._lying)
+            place = first_bytes(merged(inner), shape.scratch)
+        if not place:
             return shape
-        ranges = self._ranges_of(shape)
-        hull = min(low for low, _ in ranges), max(high for _, high in ranges)
-        key = next((k for k, (low, high) in self._places.items() if low < hull[1] and hull[0] < high), None)
-        if key is None:
-            key = SCRATCH - len(self._places)
-            self._places[key] = hull
-            self._items_at[key] = (hull,)
+        key = self._keys.setdefault(place[0][0], SCRATCH - 1 - len(self._keys))
+        self._items_at[key] = place
         items = {key if k == SCRATCH else k: item for k, item in shape.items.items()}
-        return replace(shape, items=items, scratch_key=key)
-
-    def _ranges_of(self, shape: Footprint) -> tuple[Range, ...]:
-        """Where a group's scratch lies, in the arena or in the one buffer that all groups have."""
-        if self._scratch is None:
-            return ((0, shape.scratch),)
-        return self._scratch.get((shape.group.begin, shape.group.end)) or ((0, shape.scratch),)
+        return replace(shape, items=items, scratch_key=key, place=place)
 
     def start(self) -> State:
         return State(-1, None, None, {}, {})
@@ -196,7 +191,7 @@ class Model:
             entry = touched.pop(t, None)
             ranges = dying.get(t, (self._range(t),))
             if entry is not None and self.writes_back_dead and ranges and (entry[1] < 1 or self.allocates):
-                dead[t] = Dead(depth, entry[1], ranges)
+                dead[t] = Dead(depth, entry[1], ranges, t not in self._lying)
 
         after = State(depth, state, shape, touched, dead, state.read + read, state.written + written)
         after.seconds = state.seconds + (self.group_seconds(shape, read + written) if self.knows_time else 0)
@@ -238,15 +233,15 @@ class Model:
         depth: int,
     ) -> tuple[float, float]:
         """Bytes written back and fetched because the scratch buffer is written again."""
-        ranges = self._ranges_of(shape)
+        ranges = shape.place or ((0, shape.scratch),)
         lost = fetched = 0.0
         for low, high in ranges:
             gone, present = self._settle(state, dead, shape, shape.scratch_key, low, high)
-            if self._scratch is not None:
+            if shape.place:
                 present += self._still_there(dying, low, high)
             lost += gone
             fetched += high - low - present
-        dead[_left_by(depth)] = Dead(depth, 0.0, ranges)
+        dead[_left_by(depth)] = Dead(depth, 0.0, ranges, not shape.place)
         return lost, fetched if self.allocates else 0
 
     def _settle(
@@ -255,9 +250,10 @@ class Model:
         """What of [low, high) was written back before it is overwritten now, and what of it is in the cache."""
         lost = present = 0.0
         for u in list(dead):
-            at, stored, ranges = dead[u]
-            lies_here = self._scratch is not None or (u < 0) == (wanted < 0)
-            common = common_bytes(ranges, low, high) if lies_here and (u < 0 or u in self._lying) else 0
+            at, stored, ranges, apart = dead[u]
+            # Of what lies apart, only the groups' one buffer is written again.
+            lies_here = u < 0 and wanted == SCRATCH if apart else wanted != SCRATCH
+            common = common_bytes(ranges, low, high) if lies_here else 0
             if common == 0:
                 continue
             missed = self._miss(state, at, u, shape, wanted)
@@ -265,7 +261,7 @@ class Model:
             present += (1 - missed) * common
             rest = without(ranges, low, high)
             if rest:
-                dead[u] = Dead(at, stored, rest)
+                dead[u] = Dead(at, stored, rest, apart)
             else:
                 del dead[u]
         return lost, present
@@ -285,7 +281,7 @@ class Model:
             assert s.shape is not None
             gone = gone or between.bytes > self.limit
             for u in at_depth.get(s.depth, ()):
-                _, stored, ranges = state.dead[u]
+                _, stored, ranges, _ = state.dead[u]
                 item = s.shape.scratch_key if u < 0 else self.piece.storage[u]
                 missed = 1.0 if gone else missing_share(s.shape, item, between, self.limit, None, item)
                 written += max(0.0, missed - stored) * sum(high - low for low, high in ranges)
