@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from .dead import Range, first_bytes, merged
+
 
 class Window(NamedTuple):
     """
@@ -210,6 +212,12 @@ class Piece:
             and self.last_touch[t] < end
             and not self.tensors[t].output
         )
+
+    def place_of_scratch(self, begin: int, end: int, count: int) -> tuple[Range, ...]:
+        """The first `count` bytes of the arena where the inner tensors of ops [begin, end) would lie; () if fewer."""
+        inner = (t for op in self.ops[begin:end] for t in op.writes if self.stays_inside(t, begin, end))
+        places = ((a, a + self.tensors[t].bytes) for t in inner if (a := self.tensors[t].address) is not None)
+        return first_bytes(merged(places), count)
 
     def compulsory_bytes(self) -> int:
         """Every input, weight and output once: no schedule moves less to and from memory."""

@@ -5,13 +5,14 @@ Emits what a plan touches, in order, for the judge: buffer i is tensor i, then t
                                               tile 1: conv1 reads x[2:4], w1; ...
 
 Uses none of the model's formulas but which rows a tile touches (rows.py). All groups share one scratch buffer, as
-they share one arena when they run.
+they share one arena when they run; it lies where its inner tensors have addresses, if they have.
 """
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from .arena import Buffer, arena_size, plan_offsets
+from .dead import Range
 from .judge import Access, CacheKind, Replayed, judge
 from .piece import Group, Piece, Plan
 from .rows import Spans, spans_of
@@ -88,13 +89,14 @@ def trace_of(piece: Piece, plan: Plan) -> Iterator[Access]:
     next tile touches too.
     """
     for group in plan:
-        inside, _ = scratch_offsets(piece, group)
+        inside, count = scratch_offsets(piece, group)
+        place = piece.place_of_scratch(group.begin, group.end, count) if count else ()
         by_rows = piece.ops[group.end - 1].tileable and not piece.is_of_samples(group)
         spans = [spans_of(piece, group, k) if by_rows else Spans() for k in range(piece.steps(group))]
         for begin in range(0, piece.outer, group.outer):
             samples = begin, min(piece.outer, begin + group.outer)
             for here, ahead in zip(spans, [*spans[1:], None], strict=True):
-                yield from _Tile(piece, group, inside, samples, here, ahead).accesses()
+                yield from _Tile(piece, group, inside, place, samples, here, ahead).accesses()
 
 
 def length_of(piece: Piece, plan: Plan) -> int:
@@ -125,6 +127,7 @@ class _Tile:
     piece: Piece
     group: Group
     inside: dict[int, int]
+    place: tuple[Range, ...]
     samples: tuple[int, int]
     spans: Spans
     ahead: Spans | None
@@ -164,7 +167,7 @@ class _Tile:
         begin, end = self.samples if outer else (0, 1)
         if t in self.inside:
             length = (end - begin) * part
-            yield Access(len(self.piece.tensors) + 1, self.inside[t], length, write, self._dies(k, t))
+            yield from self._in_scratch(self.inside[t], length, write, self._dies(k, t))
             return
         final = self.ahead is None and (outer or self.samples[1] == self.piece.outer)
         yield self._at_home(t, begin * part, (end - begin) * part, write, final and self._dies(k, t))
@@ -197,7 +200,19 @@ class _Tile:
         row = self.piece.slice_bytes(t) * (self.samples[1] - self.samples[0])
         at = self.inside[t] + (begin - self.spans.needed[t][0]) * row
         if end > begin:
-            yield Access(len(self.piece.tensors) + 1, at, (end - begin) * row, write, dead)
+            yield from self._in_scratch(at, (end - begin) * row, write, dead)
+
+    def _in_scratch(self, at: int, length: int, write: bool, dead: bool) -> Iterator[Access]:
+        """Bytes of the scratch memory: in the arena where the inner tensors would lie, or in a buffer of all groups."""
+        arena, end = len(self.piece.tensors), at + length
+        if not self.place:
+            yield Access(arena + 1, at, length, write, dead)
+        here = 0
+        for low, high in self.place:
+            first, stop = max(at, here), min(end, here + high - low)
+            if first < stop:
+                yield Access(arena, low + first - here, stop - first, write, dead)
+            here += high - low
 
     def _dies(self, k: int, t: int) -> bool:
         return self.piece.last_touch[t] == k and not self.piece.tensors[t].output

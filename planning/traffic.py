@@ -15,7 +15,7 @@ their footprints (footprint.py): everything that does not depend on what ran bef
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from .dead import Dead, Range, common_bytes, first_bytes, merged, without
+from .dead import Dead, Range, common_bytes, without
 from .distance import Between, missing_share
 from .footprint import SCRATCH, Body, Footprint, body_of, footprint
 from .machine import Machine, knows_time, starts, terms
@@ -137,8 +137,7 @@ class Model:
         if self._scratch is not None:
             place = self._scratch.get((body.begin, body.end), ())
         else:
-            inner = (self._lying[t] for t in body.inner.tensors if t in self._lying)
-            place = first_bytes(merged(inner), shape.scratch)
+            place = self.piece.place_of_scratch(body.begin, body.end, shape.scratch)
         if not place:
             return shape
         key = self._keys.setdefault(place[0][0], SCRATCH - 1 - len(self._keys))

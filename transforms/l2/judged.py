@@ -26,7 +26,7 @@ from ...targets import Target
 from ..memory.arena import Layout, lay_out
 from ..memory.ge_bufferize import bufferize
 from ..report import Report, collecting
-from .piece import Lying
+from .lying import Lying
 from .replayed import Place, trace_of_function
 
 TAG = "ge.judged_as"

@@ -56,6 +56,7 @@ from ..memory.tiles import tiled
 from ..report import Report, collecting, count, missed
 from ..rewriting import functions
 from .judged import Judged, is_group, judged
+from .lying import Lying
 from .piece import Described, describe
 from .tune import NOTHING_TO_GAIN, Applied, Planner, Task, Tuner, Untuned
 
@@ -180,7 +181,7 @@ class L2Fusion(GePass):
         if described is None:
             missed(function, "has no groups: it is not static, or has no batch and no rows to cut")
             return
-        task = self._task(function, described, machine, options, barred)
+        task = self._task(function, described, before.lying, machine, options, barred)
         model = Model(task.piece, machine, self.page)
         plan = planner.plan(task, partial(self._searched, task, before.bytes))
         formed = self._form_all(described, plan, task.singles, model, machine)
@@ -203,26 +204,32 @@ class L2Fusion(GePass):
             count(text, numbers[name])
 
     def _task(
-        self, function: FuncOp, described: Described, machine: Target, options: SearchOptions, barred: set[str]
+        self,
+        function: FuncOp,
+        described: Described,
+        lying: Lying,
+        machine: Target,
+        options: SearchOptions,
+        barred: set[str],
     ) -> Task:
         out = frozenset(k for k, op in enumerate(described.ops) if is_group(op) or types_of(op) & barred)
         singles = single_plan(described.piece, machine, self.page)
         rules = tuple(sorted(barred))
-        lowered = partial(self._lowered, function, machine, singles)
+        lowered = partial(self._lowered, function, lying, machine, singles)
         name = function.sym_name.data
         return Task(name, described.piece, machine, self.page, options, out, rules, singles, lowered)
 
-    def _lowered(self, function: FuncOp, machine: Target, singles: Plan, plan: Plan) -> Judged:
+    def _lowered(self, function: FuncOp, lying: Lying, machine: Target, singles: Plan, plan: Plan) -> Judged:
         """What a function moves with a plan's groups, by the loops that they become; of a copy."""
         copy = function.clone()
-        described = describe(copy, judged(copy, machine, self.page).lying)
+        described = describe(copy, lying.of(function, copy))
         assert described is not None
         with collecting(Report()):
             self._form_all(described, plan, singles, Model(described.piece, machine, self.page), machine)
-        return self._judged_in_blocks(copy, machine)
+        return judged(copy, machine, self.page)
 
     def _searched(self, task: Task, judged_before: int) -> list[Group]:
-        """The plan that the model finds, and what of it holds before the trace that the plan itself gives."""
+        """The plan that the model finds, or what of it holds before its own trace: whichever is better as loops."""
         piece, machine = task.piece, task.machine
         if judged_before <= NOTHING_TO_GAIN * piece.compulsory_bytes():
             return list(task.singles)
@@ -236,8 +243,13 @@ class L2Fusion(GePass):
         length = max(length_of(piece, each) for each in (plan, task.singles))
         few = 0 < count <= MOST_JUDGED and count * length <= MOST_REPLAYED
         if few:
-            return keep_judged(plan, task.singles, total)
+            held = keep_judged(plan, task.singles, total)
+            return held if held == plan else min(plan, held, key=lambda each: self._worth(task.lowered(each)))
         return plan if not count or total(plan) < total(task.singles) else list(task.singles)
+
+    @staticmethod
+    def _worth(found: Judged) -> tuple[float, int]:
+        return found.seconds or 0.0, found.bytes
 
     def _form_all(self, described: Described, plan: Plan, singles: Plan, model: Model, machine: Target) -> list[Formed]:
         """Makes the plan's groups."""

@@ -13,7 +13,7 @@ cannot be cut so, or is no op of the dialect, is in no group.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
@@ -30,6 +30,7 @@ from ...planning import Group, Op, Piece, Tensor, Window
 from ..boxes import beside, box_behind, counted_from, cut_axis, lies_in
 from ..memory.tiles import tile_body
 from ..tiling import Tile, boxes_needed
+from .lying import Lying
 
 Reads: TypeAlias = "list[tuple[SSAValue, Box | None]]"
 
@@ -100,20 +101,6 @@ def batch_of(function: FuncOp) -> int:
             size = shape_of(argument.type)[0]
             weight[size] = weight.get(size, 0) + nbytes(argument.type)
     return max(weight, key=lambda size: (weight[size], size), default=1)
-
-
-@dataclass(frozen=True)
-class Lying:
-    """
-    Where values lie while every op runs by itself.
-
-    addresses   in the arena, bytes; not every value has one
-    free        ops that move no byte: joins whose operands lie in their results, cuts the other way round, and what
-                shows a weight in another order
-    """
-
-    addresses: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    free: Collection[Operation] = ()
 
 
 def describe(function: FuncOp, lying: Lying | None = None) -> Described | None:
