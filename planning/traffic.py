@@ -133,7 +133,7 @@ class Model:
         return self._in_its_place(found, body) if found.scratch else found
 
     def _in_its_place(self, shape: Footprint, body: Body) -> Footprint:
-        """With the scratch as an item of its own, the same for groups whose scratch begins at one place."""
+        """With the scratch as an item of its own, the same for groups whose scratch lies at one place."""
         if self._scratch is not None:
             place = self._scratch.get((body.begin, body.end), ())
         else:

@@ -62,7 +62,10 @@ class Described:
 
     def lying_at(self, addresses: Mapping[SSAValue, int]) -> Piece:
         """The piece with its tensors at these addresses of the arena."""
-        tensors = [replace(t, address=addresses.get(v)) for v, t in zip(self.values, self.piece.tensors, strict=True)]
+        tensors = [
+            replace(t, address=addresses.get(v), over=None)
+            for v, t in zip(self.values, self.piece.tensors, strict=True)
+        ]
         for op in self.piece.ops:
             for t, u in product(op.writes, op.reads):
                 one, other = tensors[t], tensors[u]
