@@ -18,7 +18,6 @@ This process imports the standard library only: a child's maxrss would otherwise
 from __future__ import annotations
 
 import argparse
-import csv
 import importlib.util
 import os
 import statistics
@@ -28,11 +27,11 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from measure import INTERVAL, anonymous
+from measure import INTERVAL, anonymous, write_rows
 from peers import PEERS
 
 RUNS = 5
@@ -78,7 +77,7 @@ def main() -> int:
         for model in args.models:
             rows += _rows(model, args.peers, args.runs, args.timeout, Path(folder))
             if args.output:
-                _write(rows, args.output)
+                write_rows(rows, args.output)
     _show(rows)
     return 1 if any(row.failure and row.peer == "ge" for row in rows) else 0
 
@@ -230,13 +229,6 @@ def _facts(path: Path) -> tuple[int, int]:
 
 
 # ------------------------------------------------------------------ the table
-
-
-def _write(rows: list[Row], path: Path) -> None:
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, [field.name for field in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
 
 
 def _show(rows: list[Row]) -> None:

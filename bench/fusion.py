@@ -14,7 +14,6 @@ told by the ops in a fusion's body, never by its name.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import subprocess
 import sys
@@ -23,12 +22,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import onnx
+from measure import write_rows
 
 VIEWS = ("Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Dropout")
 NO_KERNELS = ("Constant", "Shape", *VIEWS)
@@ -77,7 +77,7 @@ def main() -> int:
         rows.append(_row(path, args))
         print(f"{rows[-1].model}: {rows[-1].failure or 'ok'}", file=sys.stderr, flush=True)
         if args.output:
-            _write(rows, args.output)
+            write_rows(rows, args.output)
     _show(rows)
     return 1 if any(row.failure for row in rows) else 0
 
@@ -291,13 +291,6 @@ def _listed(counts: Counter[str]) -> str:
 
 
 # ------------------------------------------------------------------ the table
-
-
-def _write(rows: list[Row], path: Path) -> None:
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, [field.name for field in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
 
 
 def _show(rows: list[Row]) -> None:

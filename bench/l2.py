@@ -12,17 +12,17 @@ failed, or an accepted plan moves more bytes than op fusion alone.
 from __future__ import annotations
 
 import argparse
-import csv
 import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from inputs import input_shapes
+from measure import write_rows
 
 DIMS = {"seq": 128, "past_seq": 128, "height": 256, "width": 256}
 OTHER_DIM = 1
@@ -65,7 +65,7 @@ def main() -> int:
             print(f"{row.model} {batch} {dtype} {row.l2_mib} {row.cache}: {row.failure or f'{row.saving:.1%}'}",
                   file=sys.stderr, flush=True)  # fmt: skip
             if args.output:
-                _write(rows, args.output)
+                write_rows(rows, args.output)
     _show(rows)
     return 1 if any(row.failure or row.l2_fused > row.op_fused for row in rows) else 0
 
@@ -153,13 +153,6 @@ def _measure(row: Row, context: Any, unfused: Any, fused: Any, target: str) -> N
         row.model_after = figures["model_after"] / max(1, row.l2_fused) - 1
         row.groups = sum(map(is_group, function.body.block.ops))
     row.saving = 1 - row.l2_fused / row.op_fused if row.op_fused else 0.0
-
-
-def _write(rows: list[Row], path: Path) -> None:
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, [field.name for field in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
 
 
 def _show(rows: list[Row]) -> None:

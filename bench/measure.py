@@ -1,14 +1,16 @@
-"""A command in a process of its own: seconds, what it said, and the most memory that was its own."""
+"""A command in a process of its own: seconds, what it said, the most memory that was its own; and tables of figures."""
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 INTERVAL = 0.01  # seconds between two looks
 
@@ -54,3 +56,13 @@ def anonymous(pid: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("RssAnon:")), 0)
+
+
+def write_rows(rows: Sequence[Any], path: Path) -> None:
+    """A table of dataclasses of one kind as CSV; nothing where there is no row."""
+    if not rows:
+        return
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, [field.name for field in fields(rows[0])])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)

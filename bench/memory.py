@@ -13,16 +13,16 @@ every operand and result apart. Exit code 1 where anything failed.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import onnx
 from inputs import apart, input_shapes
+from measure import write_rows
 
 DIMS = {"batch": 1, "seq": 128, "past_seq": 128, "height": 256, "width": 256}
 OTHER_DIM = 1
@@ -83,7 +83,7 @@ def main() -> int:
         rows.append(row)
         print(f"{row.model}: {row.failure or 'ok'}", file=sys.stderr, flush=True)
         if args.output:
-            _write(rows, args.output)
+            write_rows(rows, args.output)
     _show(rows)
     return 1 if any(row.failure for row in rows) else 0
 
@@ -159,13 +159,6 @@ def _onnxsim(path: Path, shapes: Mapping[str, list[int]]) -> tuple[int | None, i
     plan = onnxsim.plan_activation_memory(model)
     constants = {name for node in model.graph.node if node.op_type == "Constant" for name in node.output}
     return plan.arena_bytes, len(set(plan.unplanned) - constants)
-
-
-def _write(rows: list[Row], path: Path) -> None:
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, [field.name for field in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
 
 
 def _show(rows: list[Row]) -> None:

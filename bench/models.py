@@ -13,18 +13,17 @@ failed.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import onnx
 from inputs import OTHER_DIM, add_models, apart, dims_of, input_shapes, models
-from measure import measured, tool
+from measure import measured, tool, write_rows
 
 SMALL = 250_000_000
 """Bytes up to which a model is also taken to buffers unasked: the reference is an interpreter."""
@@ -67,7 +66,7 @@ def main() -> int:
             rows.append(row)
             print(f"{row.model}: {row.failure or 'ok'}", file=sys.stderr, flush=True)
             if args.output:
-                _write(rows, args.output)
+                write_rows(rows, args.output)
     _show(rows)
     return 1 if any(row.failure for row in rows) else 0
 
@@ -205,13 +204,6 @@ def _arena(path: str) -> tuple[int | None, int | None]:
 
 
 # ------------------------------------------------------------------ the table
-
-
-def _write(rows: list[Row], path: Path) -> None:
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, [field.name for field in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
 
 
 def _show(rows: list[Row]) -> None:

@@ -15,17 +15,17 @@ differs.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from inputs import OTHER_DIM, add_models, apart, dims_of, input_shapes, models
+from measure import write_rows
 
 Inputs = dict[str, Any]
 
@@ -70,7 +70,7 @@ def main() -> int:
         rows.append(row)
         print(f"{row.model}: {row.outcome}", file=sys.stderr, flush=True)
         if args.output:
-            _write(rows, args.output)
+            write_rows(rows, args.output)
     _show(rows)
     return 1 if any(row.outcome not in ("ran", *NO_CASE) for row in rows) else 0
 
@@ -196,13 +196,6 @@ def _turned(value: Any) -> Any:
 
 
 # ------------------------------------------------------------------ the table
-
-
-def _write(rows: list[Row], path: Path) -> None:
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, [field.name for field in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
 
 
 def _show(rows: list[Row]) -> None:

@@ -72,11 +72,12 @@ class _Interpreter:
         outputs: dict[str, Any] = {}
         for k, argument in enumerate(function.body.block.args):
             said = said_of(function, k)
-            name = text_of(said.get("onnx.name")) or f"input_{k}"
+            named = text_of(said.get("onnx.name"))
+            name = named or f"input_{k}"
             if "ge.arena" in said:
                 env[argument] = self.arena.take(nbytes(argument.type))
             elif "ge.result" in said:
-                outputs[name] = env[argument] = poisoned(argument.type)
+                outputs[named or f"output_{len(outputs)}"] = env[argument] = poisoned(argument.type)
             elif name in inputs:
                 env[argument] = _checked(name, inputs[name], argument.type)
             elif "ge.default" in said:
@@ -87,7 +88,7 @@ class _Interpreter:
         results = self.block(function.body.block, env)
         for k, value in enumerate(results):
             said = cast(DictionaryAttr, function.res_attrs.data[k]).data if function.res_attrs else {}
-            outputs[text_of(said.get("onnx.name")) or f"output_{k}"] = value
+            outputs[text_of(said.get("onnx.name")) or f"output_{len(outputs)}"] = value
         return outputs
 
     def block(self, block: Block, env: dict[SSAValue, Any]) -> Sequence[Any]:

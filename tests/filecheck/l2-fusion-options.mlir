@@ -65,6 +65,18 @@ func.func @eight_samples(%x: tensor<8x256x56x56xf16>) -> tensor<8x256x56x56xf16>
   func.return %6 : tensor<8x256x56x56xf16>
 }
 
+// No samples, no tiles; and a function that is elsewhere has none either.
+// CHECK-LABEL: @empty
+// CHECK-NOT:     ge.fusion
+// CHECK:         func.return
+// CHECK:       func.func private @elsewhere
+func.func @empty(%x: tensor<0x8x32x32xf32>) -> tensor<0x8x32x32xf32> {
+  %0 = ge.relu %x : tensor<0x8x32x32xf32> -> tensor<0x8x32x32xf32>
+  %1 = ge.exp %0 : tensor<0x8x32x32xf32> -> tensor<0x8x32x32xf32>
+  func.return %1 : tensor<0x8x32x32xf32>
+}
+func.func private @elsewhere(tensor<4xf32>) -> tensor<4xf32>
+
 // One image of 1024 x 1024 has no batch, but rows: two windows in a row need what their neighbours compute.
 // CHECK-LABEL: @rows
 // CHECK:         ge.fusion "L2"

@@ -130,6 +130,8 @@ class L2Fusion(GePass):
             raise UsageError(f"l2-fusion: blacklist: {err}") from None
         planner = self._planner()
         for function in functions(op):
+            if not function.body.blocks:
+                continue  # it is elsewhere
             if any(is_group(o) for o in function.body.block.ops):
                 continue  # it has its groups
             refuse_free_dims(function, "tiles are planned")
@@ -139,7 +141,7 @@ class L2Fusion(GePass):
     def judged_alone(self, module: ModuleOp) -> int:
         """Bytes from and to memory of a module as it stands, by the judge. Raises UsageError, InputError."""
         machine = self.machine()
-        return sum(judged(function, machine, self.page).bytes for function in functions(module))
+        return sum(judged(function, machine, self.page).bytes for function in functions(module) if function.body.blocks)
 
     def _planner(self) -> Planner:
         if self.tune_seconds is not None and self.tune_seconds <= 0:

@@ -100,7 +100,7 @@ def batch_of(function: FuncOp) -> int:
     """Samples: the leading dim that most bytes of the arguments share; 1 where there is none."""
     weight: dict[int, int] = {}
     for argument in function.body.block.args:
-        if has_bytes(argument) and len(shape_of(argument.type)) > 1:
+        if has_bytes(argument) and len(shape_of(argument.type)) > 1 and nbytes(argument.type):
             size = shape_of(argument.type)[0]
             weight[size] = weight.get(size, 0) + nbytes(argument.type)
     return max(weight, key=lambda size: (weight[size], size), default=1)

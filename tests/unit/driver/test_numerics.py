@@ -17,6 +17,8 @@ from gecc.dialects.ge.text import parse_module
 from gecc.driver.diagnostics import PassCrash
 from gecc.driver.numerics import difference, first_difference, verify_numerics
 from gecc.driver.pipeline import run
+from gecc.driver.registry import default_registry
+from gecc.transforms.memory.ge_bufferize import GeBufferize
 
 ONE = {"y": np.array([1.0, -2.0], np.float32)}
 
@@ -116,3 +118,16 @@ def test_passes_that_change_nothing_are_fine(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reference, "run", lambda module, inputs: ONE)
     monkeypatch.setattr(reference, "make_inputs", lambda module: {})
     verify_numerics(Context(), ModuleOp([]), [StepPass()], lambda: ModuleOp([]))
+
+
+def test_results_without_names_keep_their_places_on_buffers():
+    text = "func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+    text += "%0 = ge.relu %x : tensor<4xf32> -> tensor<4xf32>\n%1 = ge.exp %x : tensor<4xf32> -> tensor<4xf32>\n"
+    text += "func.return %0, %1 : tensor<4xf32>, tensor<4xf32> }"
+    context = default_registry(pytest.fail).context()
+    module = parse_module(context, text, "test.mlir")
+    x = {"input_0": np.float32([-1, 0, 1, 2])}
+    want = reference.run(module, x)
+    GeBufferize().apply(context, module)
+    assert difference(want, reference.run(module, x)) is None
+    assert list(want) == ["output_0", "output_1"]
