@@ -78,7 +78,8 @@ func.func @bottleneck_of_7(%x: tensor<32x2048x7x7xf16>) -> tensor<32x2048x7x7xf1
   func.return %6 : tensor<32x2048x7x7xf16>
 }
 
-// What has effects, or is not known, parts what is around it; what mixes samples cannot be cut by them.
+// What has effects, or is not known, parts what is around it; what mixes samples cannot be cut by them. Behind it samples
+// begin anew.
 // CHECK-LABEL: @left_alone
 // CHECK:         ge.fusion "L2" (%{{.*}} = %x : tensor<32x64x128x128xf16>) -> (tensor<32x64x128x128xf16>)
 // CHECK-NEXT:      ge.exp
@@ -86,11 +87,17 @@ func.func @bottleneck_of_7(%x: tensor<32x2048x7x7xf16>) -> tensor<32x2048x7x7xf1
 // CHECK-NEXT:      ge.yield
 // CHECK-NEXT:    }
 // CHECK-NEXT:    ge.opaque "Print"
-// CHECK-NEXT:    ge.softmax
+// CHECK-NEXT:    [[MIXED:%.*]] = ge.softmax
+// CHECK-NEXT:    ge.fusion "L2" (%{{.*}} = [[MIXED]] : tensor<32x64x128x128xf16>)
+// CHECK-NEXT:      ge.sigmoid
+// CHECK-NEXT:      ge.relu
+// CHECK-NEXT:      ge.yield
 func.func @left_alone(%x: tensor<32x64x128x128xf16>) -> tensor<32x64x128x128xf16> {
   %0 = ge.exp %x : tensor<32x64x128x128xf16> -> tensor<32x64x128x128xf16>
   %1 = ge.relu %0 : tensor<32x64x128x128xf16> -> tensor<32x64x128x128xf16>
   %2 = ge.opaque "Print" domain "acme" version 1 (%1) : (tensor<32x64x128x128xf16>) -> (tensor<32x64x128x128xf16>)
   %3 = ge.softmax %2 axis 0 : tensor<32x64x128x128xf16> -> tensor<32x64x128x128xf16>
-  func.return %3 : tensor<32x64x128x128xf16>
+  %4 = ge.sigmoid %3 : tensor<32x64x128x128xf16> -> tensor<32x64x128x128xf16>
+  %5 = ge.relu %4 : tensor<32x64x128x128xf16> -> tensor<32x64x128x128xf16>
+  func.return %5 : tensor<32x64x128x128xf16>
 }

@@ -171,12 +171,12 @@ class _Builder:
                 self.atoms[view.results[0]] = self._atoms(view.operands[view.view_of()])
             elif isinstance(view, Joins):
                 self.atoms[view.results[0]] = [t for v in view.operands for t in self._atoms(v)]
-        for argument in self.block.args if self.outer > 1 else ():
-            if has_bytes(argument) and shape_of(argument.type)[:1] == (self.outer,):
-                self.sample.update(dict.fromkeys(self._atoms(argument), 0))
+        self._begin(self.block.args)
         for op in self.ops:
             if self.outer > 1:
                 self._part(op)
+                if op not in self.samples:
+                    self._begin(op.results)  # behind what cannot be cut, samples begin anew
             if self.outer == 1 or op in self.samples:
                 self._cut(op)
 
@@ -197,6 +197,12 @@ class _Builder:
         return self.atoms.get(value, [value])
 
     # ------------------------------------------------------------------ which axis
+
+    def _begin(self, values: Sequence[SSAValue]) -> None:
+        """Takes the leading axis of values for their samples where it is as long as a batch."""
+        for value in values if self.outer > 1 else ():
+            if has_bytes(value) and shape_of(value.type)[:1] == (self.outer,):
+                self.sample.update(dict.fromkeys(self._atoms(value), 0))
 
     def _part(self, op: Operation) -> None:
         """Finds the axis along which an op's samples lie, where it computes each from those of its operands."""
