@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...dialects.ge.errors import InputError, text_of
+from ...dialects.ge.errors import InputError, node_name, text_of
 from ...driver.argv import Takes
 from .base import Report, Request
 
@@ -32,8 +32,11 @@ HELP = """\
 TAG = "ge.report_step"
 """Which op of the function an op inside a launch came from: lives on copies alone."""
 
-SHOWN, SHOWN_COSTS = 12, 4
-"""Ops that a terminal lists: those that move most fewer bytes with groups, and those that move most more."""
+SHOWN, SHOWN_COSTS, SHOWN_GROUPS = 12, 4, 20
+"""
+What a terminal lists: ops that move most fewer bytes with groups, those that move most more, and the first groups. The
+table has all.
+"""
 
 
 @dataclass
@@ -190,7 +193,8 @@ def _study(request: Request) -> Study:
     one.apply(request.context, module)
 
     ops, bands = _numbered(function)
-    steps = [Step(_words(op), flops_of(op), sum(nbytes(r.type) for r in op.results if has_bytes(r))) for op in ops]
+    written = [sum(nbytes(r.type) for r in op.results if has_bytes(r)) for op in ops]
+    steps = [Step(_words(op, k), flops_of(op), size) for k, (op, size) in enumerate(zip(ops, written, strict=True))]
     edges = list(_edges(ops))
     after = _moved(function, machine, one.page, [step.after for step in steps])
     bound = _bound(function)
@@ -310,11 +314,14 @@ def _bound(function: FuncOp) -> int:
     return said.data["bound"].value.data if said is not None else 0
 
 
-def _words(op: Operation) -> str:
-    """`ConvRelu /layer1/Conv`."""
+def _words(op: Operation, k: int) -> str:
+    """`ConvRelu /layer1/Conv`; `matmul, op 7` where a pass made it. A constant's name is that of one of its readers."""
+    from ...dialects.ge.constants import ConstantOp
+
     label = text_of(op.properties.get("label")) or op.name.removeprefix("ge.")
-    node = next((name for part in op.walk() if (name := text_of(part.attributes.get("onnx.node")))), "")
-    return f"{label} {node}".strip()
+    parts = (part for part in op.walk() if not isinstance(part, ConstantOp))
+    node = next((name for part in parts if (name := node_name(part))), None)
+    return f"{label} {node}" if node else f"{label}, op {k}"
 
 
 # ------------------------------------------------------------------ table and lines
@@ -345,9 +352,11 @@ def _lines(study: Study) -> Iterator[str]:
         before, after = sum(p.before.seconds for p in points), sum(p.after.seconds for p in points)
         share = f"{1 - after / before:.1%} less" if before else "nothing runs"
         yield f"  {before * 1e6:,.0f} -> {after * 1e6:,.0f} us, modelled: {share}"
-    for number, band in enumerate(study.bands, 1):
+    for number, band in enumerate(study.bands[:SHOWN_GROUPS], 1):
         names = f"{study.steps[band.begin].name} to {study.steps[band.end - 1].name}"
         yield f"  group {number}: {band.end - band.begin} ops, {band.tiles} tiles{band.cut}: {names}"
+    if len(study.bands) > SHOWN_GROUPS:
+        yield f"  and {len(study.bands) - SHOWN_GROUPS} groups more"
     changed = sorted(study.steps, key=lambda step: step.after.total - step.before.total)
     saving = [step for step in changed[:SHOWN] if step.after.total < step.before.total]
     costing = [step for step in changed[-SHOWN_COSTS:] if step.after.total > step.before.total]

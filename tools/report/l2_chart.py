@@ -59,11 +59,12 @@ def draw(study: Study) -> Any:
 
 
 def _title(text: str, below: str) -> Any:
-    return alt.TitleParams(text, subtitle=below, anchor="start", fontSize=14, subtitleColor="#555555")
+    return alt.TitleParams(text, subtitle=below, anchor="start", frame="group", fontSize=14, subtitleColor="#555555")
 
 
 def _across(count: int, axis: Any = None) -> Any:
-    scale = alt.Scale(domain=[-0.7, max(count, 1) - 0.3], nice=False)
+    """One op a step; bars would pad the scale, and stand beside the dots above them."""
+    scale = alt.Scale(domain=[-0.7, max(count, 1) - 0.3], nice=False, padding=0)
     return alt.X("at:Q", scale=scale, axis=axis, title=None)
 
 
@@ -188,7 +189,7 @@ def _traffic(study: Study) -> Any:
     bars = alt.Chart(alt.Data(values=values)).encode(
         x=_across(count, labels),
         y=alt.Y("bytes:Q", stack=None, title=None, axis=alt.Axis(labelExpr=BYTES, grid=True, gridColor="#eeeeee")),
-        color=alt.Color("which:N", scale=which, legend=alt.Legend(title=None, orient="top-right")),
+        color=alt.Color("which:N", scale=which, legend=alt.Legend(title=None, orient="top", offset=4)),
         tooltip=[
             alt.Tooltip("name:N", title="op"),
             alt.Tooltip("before:Q", title="bytes without groups", format=","),
@@ -238,7 +239,7 @@ def _roofline(study: Study, peak: float, bandwidth: float) -> Any:
         "intensity:Q",
         scale=alt.Scale(type="log", domain=ends, nice=False),
         title="operations for each byte from or to memory",
-        axis=alt.Axis(format="~s", tickCount=8),
+        axis=alt.Axis(labelExpr="format(datum.value, datum.value < 1 ? '~r' : '~s')", tickCount=8),
     )
     y = alt.Y(
         "rate:Q",
@@ -250,7 +251,7 @@ def _roofline(study: Study, peak: float, bandwidth: float) -> Any:
     lines = roof.mark_line(strokeWidth=1.4).encode(
         x=x, y=y, detail="line:N", color=alt.value(PEAK), strokeDash=alt.StrokeDash("dash:N", scale=None)
     )
-    words = roof.transform_filter("datum.said != ''").mark_text(align="left", dx=4, dy=12, fontSize=10, color=PEAK)
+    words = roof.transform_filter("datum.said != ''").mark_text(align="left", dx=4, dy=-8, fontSize=10, color=PEAK)
     base = alt.Chart(alt.Data(values=values))
     arrows = base.transform_filter("datum.grouped").mark_line(color=AFTER, strokeWidth=0.8, opacity=0.6)
     which = alt.Scale(domain=["without groups", "with groups"], range=["#7f9fc4", AFTER])

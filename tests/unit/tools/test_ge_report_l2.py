@@ -102,6 +102,57 @@ def test_groups_in_the_text_are_taken_as_they_are(tool: Tool, capsys: pytest.Cap
     assert table("a.csv") == table("b.csv")
 
 
+# What a pass merged has no name of its own, and of a constant that several read there is one name for all.
+NAMELESS = f"""
+func.func @main(%x: {IMAGE}) -> ({IMAGE}, {IMAGE}) {{
+  %two = ge.constant #ge.splat<2.0> : tensor<f32>
+  %1 = ge.fusion "Twice" (%a = %x : {IMAGE}) -> ({IMAGE}) {{
+    %c = ge.constant #ge.splat<2.0> : tensor<f32> onnx "somebody's constant"
+    %m = ge.mul %a, %c : {IMAGE}, tensor<f32> -> {IMAGE} onnx "mine"
+    ge.yield %m : {IMAGE}
+  }}
+  %2 = ge.mul %1, %two : {IMAGE}, tensor<f32> -> {IMAGE}
+  %3 = ge.exp %1 : {IMAGE} -> {IMAGE} onnx "" ["named by its output"]
+  func.return %2, %3 : {IMAGE}, {IMAGE}
+}}
+"""
+
+
+def test_an_op_is_told_by_its_own_name_or_its_number(tool: Tool):
+    Path("nameless.mlir").write_text(NAMELESS)
+    assert tool("nameless.mlir", "-o", "l2.csv")[0] == 0
+    assert [row["op"] for row in table("l2.csv")] == ["Twice mine", "mul, op 1", "exp named by its output"]
+
+
+def test_a_terminal_lists_some_of_many_groups(tool: Tool):
+    # Each print parts two groups.
+    pairs = "".join(
+        f"""
+  %a{k} = ge.exp %r{k} : {IMAGE} -> {IMAGE}
+  %b{k} = ge.relu %a{k} : {IMAGE} -> {IMAGE}
+  %r{k + 1} = ge.opaque "Print" domain "acme" version 1 (%b{k}) : ({IMAGE}) -> ({IMAGE})"""
+        for k in range(22)
+    )
+    Path("many.mlir").write_text(
+        f"func.func @main(%r0: {IMAGE}) -> {IMAGE} {{{pairs}\n  func.return %r22 : {IMAGE}\n}}"
+    )
+    code, said, _ = tool("many.mlir", "--l2-options=l2-size=4", "-o", "l2.csv")
+    assert code == 0
+    assert "\n  group 20: 2 ops" in said
+    assert "group 21" not in said
+    assert "\n  and 2 groups more\n" in said
+    assert {row["group"] for row in table("l2.csv")} >= {"21", "22"}
+
+
+def test_a_band_covers_the_same_ops_in_both_panels(tool: Tool):
+    tool("block.mlir", "--l2-options=l2-size=8", "-o", "l2.svg")
+    found = re.findall(
+        r'aria-label="at: [^"]*group: 7 tiles[^"]*"[^>]* d="M([\d.]+),0h([\d.]+)v', Path("l2.svg").read_text()
+    )
+    assert len(found) == 2
+    assert found[0] == found[1]
+
+
 def test_what_l2_fusion_does_not_know_is_one_line(tool: Tool):
     assert tool("block.mlir", "--l2-options=l2_siez=8", "-o", "l2.csv")[::2] == (
         2,
