@@ -60,6 +60,26 @@ def input_shapes(path: Path, dims: Mapping[str, int], other: int) -> dict[str, l
     return shapes
 
 
+def optimised(path: Path, shapes: Mapping[str, list[int]]) -> Any:
+    """A model with these input shapes, after `-O3`."""
+    from gecc.driver.instrument import run_or_tell
+    from gecc.driver.phases import plan
+    from gecc.driver.registry import default_registry
+    from gecc.frontend import import_model
+    from gecc.transforms.shape.bind import bind_shapes
+
+    registry = default_registry(lambda text: None)
+
+    def read() -> Any:
+        module = import_model(path)
+        bind_shapes(module, shapes)
+        return module
+
+    module = read()
+    run_or_tell(registry.context(), module, plan(registry), read)
+    return module
+
+
 def apart(function: Callable[..., Any], *args: Any) -> Any:
     """A call in a process of its own: what one model takes is gone before the next one."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

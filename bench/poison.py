@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from inputs import OTHER_DIM, add_models, apart, dims_of, input_shapes, models
+from inputs import OTHER_DIM, add_models, apart, dims_of, input_shapes, models, optimised
 from measure import write_rows
 
 Inputs = dict[str, Any]
@@ -112,7 +112,7 @@ def _row(name: str, path: Path, sets: Sequence[Inputs], dims: Mapping[str, int])
     else:
         shapes = input_shapes(path, dims, OTHER_DIM)
     try:
-        module = _optimised(path, shapes)
+        module = optimised(path, shapes)
         inputs = [dict(each) for each in sets] or [make_inputs(module, seed) for seed in (0, 1)]
         if len(inputs) == 1:
             inputs.append({each: _turned(value) for each, value in inputs[0].items()})
@@ -133,25 +133,6 @@ def _row(name: str, path: Path, sets: Sequence[Inputs], dims: Mapping[str, int])
         row.outcome = "free dims"
     row.seconds = time.perf_counter() - begin
     return row
-
-
-def _optimised(path: Path, shapes: Mapping[str, list[int]]) -> Any:
-    from gecc.driver.instrument import run_or_tell
-    from gecc.driver.phases import plan
-    from gecc.driver.registry import default_registry
-    from gecc.frontend import import_model
-    from gecc.transforms.shape.bind import bind_shapes
-
-    registry = default_registry(lambda text: None)
-
-    def read() -> Any:
-        module = import_model(path)
-        bind_shapes(module, shapes)
-        return module
-
-    module = read()
-    run_or_tell(registry.context(), module, plan(registry), read)
-    return module
 
 
 def _on_buffers(module: Any, inputs: Sequence[Inputs], expected: Sequence[Mapping[str, Any]], row: Row) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -44,13 +44,13 @@ def evaluate(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, An
         if meaning is not None and isinstance(op, GeOp):
             found = meaning(op, operands)
             if found is not None:
-                return [_typed(x, r) for x, r in zip(found, op.results, strict=True)]
+                return [typed(x, r) for x, r in zip(found, op.results, strict=True)]
         if isinstance(op, GeOp) and not op.onnx.has_schema:
             # No operator of ONNX: what the op says of itself is its meaning.
             if isinstance(op, Elementwise):
-                return [_typed(op.scalar(np, *operands), op.results[0])]
+                return [typed(op.scalar(np, *operands), op.results[0])]
             if isinstance(op, Composed):
-                return _composed(op, operands)
+                return composed(op, operands, evaluate)
         return _as_onnx(op, operands, {v: _in_order(x) for v, x in (captured or {}).items()})
 
 
@@ -62,7 +62,8 @@ def _in_order(value: Any) -> Any:
     return np.asarray(value, order="C") if isinstance(value, np.ndarray) else value
 
 
-def _composed(op: GeOp, operands: Sequence[Any]) -> list[Any]:
+def composed(op: GeOp, operands: Sequence[Any], meaning: Callable[[Operation, Sequence[Any]], list[Any]]) -> list[Any]:
+    """The results of an op that is composed of others, whose meaning is given."""
     given = iter(operands)
     arrays = [None if v is None else next(given) for v in op.by_slot()]
     types = [tensor_type(element_of(x.dtype).type, x.shape) for x in arrays if x is not None]
@@ -71,8 +72,8 @@ def _composed(op: GeOp, operands: Sequence[Any]) -> list[Any]:
     ops, results = expanded(op, [None if x is None else next(values) for x in arrays])
     env: dict[SSAValue, Any] = dict(zip(block.args, operands, strict=True))
     for inner in ops:
-        env.update(zip(inner.results, evaluate(inner, [env[v] for v in inner.operands]), strict=True))
-    return [_typed(env[value], result) for value, result in zip(results, op.results, strict=True)]
+        env.update(zip(inner.results, meaning(inner, [env[v] for v in inner.operands]), strict=True))
+    return [typed(env[value], result) for value, result in zip(results, op.results, strict=True)]
 
 
 def _as_onnx(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, Any]) -> list[Any]:
@@ -91,7 +92,7 @@ def _as_onnx(op: Operation, operands: Sequence[Any], captured: dict[SSAValue, An
     except Exception as err:
         text = " ".join(str(err).split())[:200]
         raise InputError(f"'{op.name}' cannot be evaluated: {type(err).__name__}: {text}", node=node_name(op)) from err
-    return [_typed(x, r) for x, r in zip(results, op.results, strict=True)]
+    return [typed(x, r) for x, r in zip(results, op.results, strict=True)]
 
 
 def _evaluator(node: NodeProto, opset: int, feeds: dict[str, Any]) -> ReferenceEvaluator:
@@ -112,7 +113,7 @@ def _evaluator(node: NodeProto, opset: int, feeds: dict[str, Any]) -> ReferenceE
     return ReferenceEvaluator(model)
 
 
-def _typed(value: Any, result: SSAValue) -> Any:
+def typed(value: Any, result: SSAValue) -> Any:
     """
     The evaluator's result under the result's element type: it gives numpy scalars, and wider types here and there.
     """

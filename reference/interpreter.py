@@ -34,10 +34,15 @@ from .iteration import loop, scan
 
 Array = npt.NDArray[Any]
 Watch = Callable[[Operation, Sequence[Any]], None]
+Meaning = Callable[[Operation, Sequence[Any], "dict[SSAValue, Any]"], "list[Any]"]
 
 
 def run(
-    module: ModuleOp, inputs: Mapping[str, Any], watch: Watch | None = None, arena: Arena | None = None
+    module: ModuleOp,
+    inputs: Mapping[str, Any],
+    watch: Watch | None = None,
+    arena: Arena | None = None,
+    meaning: Meaning = evaluate,
 ) -> dict[str, Any]:
     """
     What a module computes.
@@ -45,12 +50,13 @@ def run(
     inputs     by ONNX name; one with a default may be left out
     watch      called with each op of the function and its results
     arena      what a module on buffers works in; by default a new one
+    meaning    what an op gives for its operands: `evaluate`, or `evaluate_exactly` (exact.py)
     returns    outputs by ONNX name, in order
     raises     InputError for an input that is missing or does not fit, and for an op that cannot be evaluated
 
     Of a model in gears the one runs that the inputs fit.
     """
-    return _Interpreter(module, watch, arena or Arena()).function(_program(module, inputs), inputs)
+    return _Interpreter(module, watch, arena or Arena(), meaning).function(_program(module, inputs), inputs)
 
 
 def _program(module: ModuleOp, inputs: Mapping[str, Any]) -> FuncOp:
@@ -64,8 +70,8 @@ def _program(module: ModuleOp, inputs: Mapping[str, Any]) -> FuncOp:
 
 
 class _Interpreter:
-    def __init__(self, module: ModuleOp, watch: Watch | None, arena: Arena) -> None:
-        self.module, self.watch, self.arena = module, watch, arena
+    def __init__(self, module: ModuleOp, watch: Watch | None, arena: Arena, meaning: Meaning) -> None:
+        self.module, self.watch, self.arena, self.meaning = module, watch, arena, meaning
 
     def function(self, function: FuncOp, inputs: Mapping[str, Any]) -> dict[str, Any]:
         env: dict[SSAValue, Any] = {}
@@ -170,7 +176,7 @@ class _Interpreter:
                 return memref(op, operands)
             case _:
                 captured = {v: env[v] for inner in op.walk() for v in inner.operands if v in env} if op.regions else {}
-                return evaluate(op, operands, captured)
+                return list(self.meaning(op, operands, captured))
 
 
 def said_of(function: FuncOp, k: int) -> Mapping[str, Attribute]:
