@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ def check_json(text: str, schema: Mapping[str, Any], path: str | Path) -> dict[s
     raises   UsageError
     """
     try:
-        content: Any = json.loads(text, object_pairs_hook=once, parse_constant=_no_constant)
+        content: Any = json.loads(text, object_pairs_hook=once, parse_constant=_no_constant, parse_float=_float)
     except json.JSONDecodeError as error:
         raise UsageError(f"{path}:{error.lineno}:{error.colno}: is not JSON: {error.msg}") from None
     except ValueError as error:
@@ -88,6 +89,12 @@ _TYPES = {
 def _line_of(text: str, key: str) -> int:
     found = re.search(rf"{re.escape(json.dumps(key))}\s*:", text) if key else None
     return text.count("\n", 0, found.start()) + 1 if found else 1
+
+
+def _float(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is too large a number")
+    return number
 
 
 def _no_constant(text: str) -> float:

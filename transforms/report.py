@@ -54,6 +54,13 @@ def count(what: str, n: int = 1) -> None:
         report.changed = True
 
 
+def figure(what: str, n: int) -> None:
+    """A number to know, 0 too, which is no change of the module."""
+    report = _current.get()
+    if report is not None:
+        report.counts[what] += n
+
+
 def changed() -> None:
     """The module is another one, though in nothing that is counted."""
     report = _current.get()

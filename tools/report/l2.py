@@ -187,7 +187,8 @@ def _study(request: Request) -> Study:
     one = build(PassRequest(L2Fusion.name, request.flags.get("--l2-options", "")), request.registry)
     assert isinstance(one, L2Fusion)
     machine = one.machine()
-    function = _function(module)
+    function, more = _function(module)
+    name = f"{request.name}, @{function.sym_name.data}, the first of {more + 1} functions" if more else request.name
     if arena_of(function) is not None:
         raise InputError(f"@{function.sym_name.data} is on buffers; L2 is judged from what it was before ge-bufferize")
     one.apply(request.context, module)
@@ -202,16 +203,17 @@ def _study(request: Request) -> Study:
         if is_group(op):
             inline(op)
     before = _moved(function, machine, one.page, [step.before for step in steps])
-    return Study(request.name, machine, steps, bands, edges, before, after, bound)
+    return Study(name, machine, steps, bands, edges, before, after, bound)
 
 
-def _function(module: ModuleOp) -> FuncOp:
+def _function(module: ModuleOp) -> tuple[FuncOp, int]:
+    """The first function, and how many more there are."""
     from ...transforms.rewriting import functions
 
-    function = next((f for f in functions(module) if f.body.blocks), None)
-    if function is None:
+    found = [f for f in functions(module) if f.body.blocks]
+    if not found:
         raise InputError("the module has no function with a body")
-    return function
+    return found[0], len(found) - 1
 
 
 def _numbered(function: FuncOp) -> tuple[list[Operation], list[Band]]:
@@ -346,7 +348,7 @@ def _rows(study: Study) -> Iterator[dict[str, object]]:
 
 
 def _lines(study: Study) -> Iterator[str]:
-    yield f"{study.name}: {len(study.steps)} ops, modelled for {study.words()}"
+    yield f"{study.name}: {_counted(len(study.steps), 'op')}, modelled for {study.words()}"
     if study.knows_time():
         points = list(study.points())
         before, after = sum(p.before.seconds for p in points), sum(p.after.seconds for p in points)
@@ -354,11 +356,15 @@ def _lines(study: Study) -> Iterator[str]:
         yield f"  {before * 1e6:,.0f} -> {after * 1e6:,.0f} us, modelled: {share}"
     for number, band in enumerate(study.bands[:SHOWN_GROUPS], 1):
         names = f"{study.steps[band.begin].name} to {study.steps[band.end - 1].name}"
-        yield f"  group {number}: {band.end - band.begin} ops, {band.tiles} tiles{band.cut}: {names}"
+        yield f"  group {number}: {band.end - band.begin} ops, {_counted(band.tiles, 'tile')}{band.cut}: {names}"
     if len(study.bands) > SHOWN_GROUPS:
-        yield f"  and {len(study.bands) - SHOWN_GROUPS} groups more"
+        yield f"  and {_counted(len(study.bands) - SHOWN_GROUPS, 'group')} more"
     changed = sorted(study.steps, key=lambda step: step.after.total - step.before.total)
     saving = [step for step in changed[:SHOWN] if step.after.total < step.before.total]
     costing = [step for step in changed[-SHOWN_COSTS:] if step.after.total > step.before.total]
     for step in (*saving, *costing):
         yield f"  {step.before.total:>15,} -> {step.after.total:>15,}  {step.name}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -53,7 +53,7 @@ from ..fusion.fusion import CannotFuse, fuse, inline
 from ..fusion.names import resolve
 from ..memory.free_dims import refuse_free_dims
 from ..memory.tiles import tiled
-from ..report import Report, collecting, count, missed
+from ..report import Report, changed, collecting, figure, missed
 from ..rewriting import functions
 from .judged import Judged, is_group, judged
 from .lying import Lying
@@ -67,13 +67,19 @@ MOST_REPLAYED = 1_000_000
 """Accesses up to which each is judged by itself, all that are replayed for it."""
 
 _FIGURES = {
-    "model_before": "bytes from and to memory without groups, by the model",
-    "model_after": "bytes with groups, by the model",
-    "judge_before": "bytes without groups, by the judge",
-    "judge_after": "bytes with groups, by the judge",
-    "bound": "bytes that no plan goes below, modelled",
+    "judge_before": "bytes from and to memory without groups, modelled",
+    "judge_after": "bytes with groups, modelled",
+    "bound": "bytes of every input, weight and result once",
+    "model_before": "bytes without groups, as the search counts them",
+    "model_after": "bytes with groups, as the search counts them",
 }
-"""What stands on the function as `ge.l2_traffic`, in the words of the statistics."""
+"""What stands on the function as `ge.l2_traffic`, in the words of the statistics; the first two are the judge's."""
+
+MOST_BYTES = 1 << 50
+"""Of a cache: more than any machine's memory."""
+
+LEAST_PAGE = 64
+"""Bytes of a line of a cache: finer is no cache's, and takes the judge as much longer."""
 
 
 class Formed(NamedTuple):
@@ -120,10 +126,10 @@ class L2Fusion(GePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = self.machine()
-        try:
-            options = SearchOptions(occupancy=self.l2_occupancy, fusion_threshold=self.fusion_threshold)
-        except ValueError as err:
-            raise UsageError(f"l2-fusion: {err}") from None
+        for name, share in (("fusion-threshold", self.fusion_threshold), ("l2-occupancy", self.l2_occupancy)):
+            if not 0 <= share <= 1:
+                raise UsageError(f"l2-fusion: {name} must be in 0..1, got {share}")
+        options = SearchOptions(occupancy=self.l2_occupancy, fusion_threshold=self.fusion_threshold)
         try:
             barred = {resolve(name.strip()) for name in self.blacklist.split(",") if name.strip()}
         except ValueError as err:
@@ -165,11 +171,14 @@ class L2Fusion(GePass):
             if self.cache not in ("hints", "plain", "write-allocate"):
                 raise UsageError(f"l2-fusion: cache must be hints, plain or write-allocate, got '{self.cache}'")
             machine = replace(machine, cache=self.cache)
-        if self.l2_size is not None:
-            if not self.l2_size * MIB >= self.page:
-                raise UsageError(f"l2-fusion: l2-size must hold a page of {self.page} bytes, got {self.l2_size} MiB")
-            machine = replace(machine, l2_bytes=int(self.l2_size * MIB))
-        return machine
+        if self.page < LEAST_PAGE:
+            raise UsageError(f"l2-fusion: page must be at least {LEAST_PAGE} bytes, got {self.page}")
+        size = machine.l2_bytes if self.l2_size is None else self.l2_size * MIB
+        if not self.page <= size <= MOST_BYTES:
+            most = f"at most {MOST_BYTES // MIB} MiB"
+            got = f"{size / MIB:g} MiB"
+            raise UsageError(f"l2-fusion: l2-size must hold a page of {self.page} bytes and be {most}, got {got}")
+        return replace(machine, l2_bytes=int(size))
 
     def _function(
         self, function: FuncOp, machine: Target, options: SearchOptions, barred: set[str], planner: Planner
@@ -188,7 +197,7 @@ class L2Fusion(GePass):
         plan = planner.plan(task, partial(self._searched, task, before.bytes))
         formed = self._form_all(described, plan, task.singles, model, machine)
         kept, after = self._keep_judged(function, formed, before, machine)
-        count("groups", len(kept))
+        figure("groups", len(kept))
         alone = model.evaluate(task.singles).total
         numbers = {
             "bound": described.piece.compulsory_bytes(),
@@ -202,8 +211,9 @@ class L2Fusion(GePass):
         function.attributes["ge.l2_traffic"] = DictionaryAttr(
             {"target": StringAttr(machine.name), "cache": StringAttr(machine.cache), "l2_bytes": size, **said}
         )
+        changed()  # by what the function says now
         for name, text in _FIGURES.items():
-            count(text, numbers[name])
+            figure(text, numbers[name])
 
     def _task(
         self,

@@ -28,6 +28,7 @@ from ...dialects.ge.interfaces import Box, Joins, Parts, View, box_shape, flops_
 from ...dialects.ge.types import nbytes, shape_of
 from ...planning import Group, Op, Piece, Tensor, Window
 from ..boxes import beside, box_behind, counted_from, cut_axis, lies_in
+from ..memory.bodies import is_inside
 from ..memory.tiles import tile_body
 from ..tiling import Tile, boxes_needed
 from .lying import Lying
@@ -375,8 +376,8 @@ class _Builder:
     # ------------------------------------------------------------------ the piece
 
     def _tensor(self, value: SSAValue, k: int, output: bool) -> Tensor:
-        name, size, axis = value.name_hint or f"t{k}", nbytes(value.type), self.axis.get(value)
-        outer = value in self.sample
+        name, axis, outer = value.name_hint or f"t{k}", self.axis.get(value), value in self.sample
+        size = 0 if is_inside(value) else nbytes(value.type)  # a kernel has it with its code
         if axis is None:
             return Tensor(name, size, batched=False, output=output, outer=outer)
         shape = box_shape(self._all(value))

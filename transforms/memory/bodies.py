@@ -70,7 +70,7 @@ def body_of_ops(
     ops: Sequence[Operation], reads: Sequence[SSAValue], results: Sequence[SSAValue], resolve: Resolve
 ) -> Body:
     """Moves `ops` into a body that yields `results`; constants among `reads` are cloned where they stand inside."""
-    outside = [v for v in reads if not _inside(v)]
+    outside = [v for v in reads if not is_inside(v)]
     block = Block(arg_types=[contents_type(v.type) for v in outside])
     stands_for: dict[SSAValue, SSAValue] = dict(zip(outside, block.args, strict=True))
     for value, argument in stands_for.items():
@@ -97,7 +97,7 @@ def _body_of_fusion(op: FusionOp, resolve: Resolve) -> Body:
     stands_for: dict[SSAValue, SSAValue] = {}
     for argument, operand in zip(list(block.args), op.ins, strict=True):
         value = resolve(operand)
-        if _inside(value) and value not in stands_for:
+        if is_inside(value) and value not in stands_for:
             clone = cast(ConstantOp, value.owner).clone()
             block.insert_op_before(clone, cast(Operation, block.first_op))
             stands_for[value] = clone.output
@@ -110,9 +110,10 @@ def _body_of_fusion(op: FusionOp, resolve: Resolve) -> Body:
     if len(kept) < len(op.outs):
         values = yielded(region)
         last.operands = [values[k] for k in kept]
-    reads = [v for v in stands_for if not _inside(v)]
+    reads = [v for v in stands_for if not is_inside(v)]
     return Body(region, reads, [op.outs[k] for k in kept])
 
 
-def _inside(value: SSAValue) -> bool:
+def is_inside(value: SSAValue) -> bool:
+    """Whether a value is a constant that is cloned into each body."""
     return isinstance(value.owner, ConstantOp) and stands_inside(value.owner)

@@ -53,7 +53,7 @@ def _bind(function: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
     block = function.body.block
     attrs = [dict(a.data) for a in function.arg_attrs.data] if function.arg_attrs else []
     attrs.extend({} for _ in range(len(block.args) - len(attrs)))
-    names = [text_of(a.get("onnx.name")) or "" for a in attrs]
+    names = [text_of(a.get("onnx.name")) or f"input_{k}" for k, a in enumerate(attrs)]
     sizes: dict[str, int] = {}
     for name, dims in shapes.items():
         if name not in names:

@@ -144,6 +144,11 @@ def test_a_terminal_lists_some_of_many_groups(tool: Tool):
     assert {row["group"] for row in table("l2.csv")} >= {"21", "22"}
 
 
+def test_of_several_functions_the_first_is_shown_and_said(tool: Tool):
+    Path("two.mlir").write_text(BLOCK + BLOCK.replace("@main", "@other"))
+    assert tool("two.mlir", "-o", "l2.csv")[1].startswith("two.mlir, @main, the first of 2 functions: 4 ops, ")
+
+
 def test_a_band_covers_the_same_ops_in_both_panels(tool: Tool):
     tool("block.mlir", "--l2-options=l2-size=8", "-o", "l2.svg")
     found = re.findall(

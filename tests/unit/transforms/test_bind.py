@@ -18,16 +18,22 @@ func.func @main(%x: tensor<?x3x?x?xf32> {onnx.name = "x", ge.dims = ["N", 3, "S"
 """
 
 
-def module() -> ModuleOp:
+def module(text: str = POOLED) -> ModuleOp:
     context = Context()
     for dialect in (Builtin, Func, Ge):
         context.load_dialect(dialect)
-    return parse_module(context, POOLED, "test.mlir")
+    return parse_module(context, text, "test.mlir")
 
 
 def test_what_follows_from_a_size_is_known():
     bound = module()
     bind_shapes(bound, {"x": [2, 3, 8, -1]})
+    assert "tensor<2x3x8x8xf32> -> tensor<2x3x6x6xf32>" in module_text(bound)
+
+
+def test_an_input_without_a_name_goes_by_its_number():
+    bound = module(POOLED.replace('onnx.name = "x", ', ""))
+    bind_shapes(bound, {"input_0": [2, 3, 8, -1]})
     assert "tensor<2x3x8x8xf32> -> tensor<2x3x6x6xf32>" in module_text(bound)
 
 
