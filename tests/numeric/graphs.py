@@ -244,15 +244,19 @@ def programs(draw: st.DrawFn, steps: int = 10, branches: bool = True) -> ModuleO
     for _ in range(draw(st.integers(1, steps))):
         program.grow(0 if branches else 1)
     returned: list[SSAValue] = draw(st.lists(st.sampled_from(program.values), min_size=1, max_size=3, unique=True))
+    return finished(program, returned, ["c", *(f"x{k}" for k in range(len(types) - 1))])
+
+
+def finished(program: Program, returned: list[SSAValue], inputs: list[str]) -> ModuleOp:
+    """The module, whose function returns these values under names of their own."""
     program.block.add_op(ReturnOp(*returned))
-    inputs = ["c", *(f"x{k}" for k in range(len(types) - 1))]
     outputs = [f"y{k}" for k in range(len(returned))]
     for value, name in zip(returned, outputs, strict=True):
         if isinstance(value.owner, Operation) and len(value.owner.results) == 1:
             set_names(value.owner, None, [name])
     function = FuncOp(
         "main",
-        FunctionType.from_lists(types, [v.type for v in returned]),
+        FunctionType.from_lists(list(program.block.arg_types), [v.type for v in returned]),
         Region(program.block),
         arg_attrs=ArrayAttr([said(n, v.type) for n, v in zip(inputs, program.block.args, strict=True)]),
         res_attrs=ArrayAttr([said(n, v.type) for n, v in zip(outputs, returned, strict=True)]),

@@ -18,6 +18,7 @@ from gecc.transforms.memory.memory_reuse import MemoryReuse
 
 from .graphs import programs
 from .memory_graphs import modules
+from .net_graphs import images, sequences
 
 CONTEXT = default_registry(lambda text: None).context()
 
@@ -36,13 +37,25 @@ def check(module: ModuleOp, seed: int) -> None:
         assert same_bits(got[name], array), name
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(programs(), st.integers(0, 1 << 16))
 def test_random_graphs(module: ModuleOp, seed: int):
     check(module, seed)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(modules(), st.integers(0, 1 << 16))
 def test_random_graphs_of_joins_and_views(module: ModuleOp, seed: int):
+    check(module, seed)
+
+
+@settings(deadline=None, max_examples=60)
+@given(images(), st.integers(0, 1 << 16))
+def test_random_networks_on_images(module: ModuleOp, seed: int):
+    check(module, seed)
+
+
+@settings(deadline=None, max_examples=30)
+@given(sequences(), st.integers(0, 1 << 16))
+def test_random_networks_on_sequences(module: ModuleOp, seed: int):
     check(module, seed)

@@ -76,7 +76,7 @@ class _AnyPlan:
         if way.of_samples or self.random.random() < ANY_SIZE:
             return taken
         step = stride(run.piece, run.begin, run.end)
-        return taken if step == 0 else max(step, taken - taken % step)
+        return taken - taken % step if 0 < step <= taken else taken
 
     def end(self) -> None:
         pass
