@@ -181,7 +181,7 @@ def _study(request: Request) -> Study:
     from ...transforms.fusion.fusion import inline
     from ...transforms.l2.judged import is_group
     from ...transforms.l2.l2_fusion import L2Fusion
-    from ...transforms.memory.arena import arena_of
+    from ...transforms.memory.arena import is_on_buffers
 
     module = request.module
     one = build(PassRequest(L2Fusion.name, request.flags.get("--l2-options", "")), request.registry)
@@ -189,7 +189,7 @@ def _study(request: Request) -> Study:
     machine = one.machine()
     function, more = _function(module)
     name = f"{request.name}, @{function.sym_name.data}, the first of {more + 1} functions" if more else request.name
-    if arena_of(function) is not None:
+    if is_on_buffers(function):
         raise InputError(f"@{function.sym_name.data} is on buffers; L2 is judged from what it was before ge-bufferize")
     one.apply(request.context, module)
 
@@ -213,6 +213,8 @@ def _function(module: ModuleOp) -> tuple[FuncOp, int]:
     found = [f for f in functions(module) if f.body.blocks]
     if not found:
         raise InputError("the module has no function with a body")
+    if len(found[0].body.blocks) > 1:
+        raise InputError(f"@{found[0].sym_name.data} has several blocks: only straight code can be judged")
     return found[0], len(found) - 1
 
 

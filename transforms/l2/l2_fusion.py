@@ -51,6 +51,7 @@ from ...targets import get as get_target
 from ..base import GePass
 from ..fusion.fusion import CannotFuse, fuse, inline
 from ..fusion.names import resolve
+from ..memory.arena import is_on_buffers
 from ..memory.free_dims import refuse_free_dims
 from ..memory.tiles import tiled
 from ..report import Report, changed, collecting, figure, missed
@@ -138,8 +139,14 @@ class L2Fusion(GePass):
         for function in functions(op):
             if not function.body.blocks:
                 continue  # it is elsewhere
+            if len(function.body.blocks) > 1:
+                missed(function, "has no groups: it has several blocks")
+                continue
             if any(is_group(o) for o in function.body.block.ops):
                 continue  # it has its groups
+            if is_on_buffers(function):
+                missed(function, "has no groups: it is on buffers; l2-fusion runs before ge-bufferize")
+                continue
             refuse_free_dims(function, "tiles are planned")
             self._function(function, machine, options, barred, planner)
         planner.end()
@@ -197,6 +204,8 @@ class L2Fusion(GePass):
         plan = planner.plan(task, partial(self._searched, task, before.bytes))
         formed = self._form_all(described, plan, task.singles, model, machine)
         kept, after = self._keep_judged(function, formed, before, machine)
+        if not formed:
+            missed(function, "has no groups: none is modelled to pay")
         figure("groups", len(kept))
         alone = model.evaluate(task.singles).total
         numbers = {

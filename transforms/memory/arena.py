@@ -65,6 +65,13 @@ def arena_of(function: FuncOp) -> BlockArgument | None:
     return next((a for a, s in zip(block.args, said, strict=False) if "ge.arena" in s.data), None)
 
 
+def is_on_buffers(function: FuncOp) -> bool:
+    """Whether a function has been bufferized, by us or by hand."""
+    first = function.body.blocks.first
+    values = (*first.args, *(r for op in first.ops for r in op.results)) if first is not None else ()
+    return arena_of(function) is not None or any(v.type.name == MemRefType.name for v in values)
+
+
 def is_step(op: Operation) -> bool:
     if op.name in VIEWS or op.name.startswith("arith."):
         return False

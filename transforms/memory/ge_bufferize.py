@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, MemRefType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, UnitAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
@@ -31,7 +31,7 @@ from ...dialects.ge.errors import InputError, text_of
 from ...dialects.ge.text import value_name
 from ..base import GePass
 from ..rewriting import functions
-from .arena import Layout, arena_attributes, arena_of, arena_type, lay_out, share_arena
+from .arena import Layout, arena_attributes, arena_type, is_on_buffers, lay_out, share_arena
 from .free_dims import refuse_free_dims
 from .lowering import Lowering, memref_of
 from .plan import planned
@@ -57,7 +57,7 @@ class GeBufferize(GePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         sizes: dict[FuncOp, int] = {}
         for function in functions(op):
-            if function.body.blocks and not _is_on_buffers(function):
+            if function.body.blocks and not is_on_buffers(function):
                 bufferize(function, self.in_place, self.views)
                 sizes[function] = lay_out(function, Layout(sharing="none"))
         share_arena(op, sizes)
@@ -73,12 +73,6 @@ def bufferize(function: FuncOp, in_place: bool = True, views: bool = True) -> Ma
     _refuse_control_flow(function)
     refuse_free_dims(function)
     return _Bufferizer(function, Rules(in_place, views)).run()
-
-
-def _is_on_buffers(function: FuncOp) -> bool:
-    first = function.body.blocks.first
-    values = (*first.args, *(r for op in first.ops for r in op.results)) if first is not None else ()
-    return arena_of(function) is not None or any(v.type.name == MemRefType.name for v in values)
 
 
 def _refuse_control_flow(function: FuncOp) -> None:

@@ -10,9 +10,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp, UnitAttr
 from xdsl.dialects.func import Func
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from gecc import reference
 from gecc.dialects.ge import Ge
+from gecc.dialects.ge.activation import LeakyReluOp, ReluOp
 from gecc.dialects.ge.text import parse_module
 from gecc.driver.diagnostics import PassCrash
 from gecc.driver.numerics import difference, first_difference, verify_numerics
@@ -96,7 +98,7 @@ def test_the_first_value_that_differs_is_named_with_its_op():
 
 @pytest.mark.parametrize("culprit", [0, 3, 6])
 def test_the_pass_at_fault_is_named(culprit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def evaluate(module: ModuleOp, inputs: object, watch: object = None) -> dict[str, Any]:
+    def evaluate(module: ModuleOp, inputs: object, watch: object = None, meaning: object = None) -> dict[str, Any]:
         return {"y": ONE["y"] * (2 if f"step{culprit}" in module.attributes else 1)}
 
     monkeypatch.setattr(reference, "run", evaluate)
@@ -131,3 +133,49 @@ def test_results_without_names_keep_their_places_on_buffers():
     GeBufferize().apply(context, module)
     assert difference(want, reference.run(module, x)) is None
     assert list(want) == ["output_0", "output_1"]
+
+
+# Rows one by one: a product of one row adds up in another order than one of sixteen.
+TILED = """
+func.func @main(%x: tensor<16x512xf32>, %w: tensor<512x64xf32>) -> tensor<16x64xf32> {
+  %0 = ge.fusion "L2" (%a = %x : tensor<16x512xf32>, %b = %w : tensor<512x64xf32>) -> (tensor<16x64xf32>) tiling #ge.l2_tiling<axes = [0], tile = [1], tiles = 16, weights = resident, working_set = 0, bytes_before = 0, bytes_after = 0, hit_share = 1.0> {
+    %c = ge.matmul %a, %b : tensor<16x512xf32>, tensor<512x64xf32> -> tensor<16x64xf32>
+    %d = ge.relu %c : tensor<16x64xf32> -> tensor<16x64xf32>
+    ge.yield %d : tensor<16x64xf32>
+  }
+  func.return %0 : tensor<16x64xf32>
+}
+"""  # noqa: E501
+
+
+@dataclass(frozen=True)
+class SpoilPass(ModulePass):
+    """Each relu becomes a leaky one of a slope that is hardly any: every other bit stays."""
+
+    name = "spoil"
+    regroups = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for relu in [inner for inner in op.walk() if isinstance(inner, ReluOp)]:
+            Rewriter.replace_op(relu, LeakyReluOp(relu.operands[0], alpha=1e-4))
+
+
+def test_tiles_that_only_add_up_in_another_order_are_fine():
+    context = default_registry(pytest.fail).context()
+    tiled, whole = (parse_module(context, TILED, "test.mlir") for _ in range(2))
+    GeBufferize().apply(context, tiled)
+    inputs = reference.make_inputs(whole)
+    assert difference(reference.run(whole, inputs), reference.run(tiled, inputs), regrouped=False) is not None
+    verify_numerics(context, tiled, [GeBufferize()], lambda: parse_module(context, TILED, "test.mlir"))
+
+
+def test_tiles_that_compute_something_else_are_told(tmp_path: Path):
+    context = default_registry(pytest.fail).context()
+    module = parse_module(context, TILED, "test.mlir")
+    passes = [GeBufferize(), SpoilPass()]
+    run(context, module, passes)
+    with pytest.raises(PassCrash) as error:
+        verify_numerics(
+            context, module, passes, lambda: parse_module(context, TILED, "test.mlir"), tmp_path / "wrong.mlir"
+        )
+    assert error.value.culprit == SpoilPass()
