@@ -9,6 +9,7 @@ Number problems, cut out of the compiler: integers in, integers out; nothing her
              judge.py     an LRU cache that replays accesses       trace.py   a plan's accesses
              machine.py   a chip's figures, and seconds            extents.py, dead.py   ranges in a cache
              score.py     what a plan costs, by the judge          tuning.py  plans as genes
+             kernels.py   how an op by itself may walk
 
 `check` and `judge` are referees: they share no code with what they judge.
 """
@@ -31,13 +32,14 @@ from .check import Violation, find_violation
 from .dead import Range, merged
 from .explain import Peak, explain_peak
 from .judge import Access, CacheKind, Replayed, judge, judge_parts
+from .kernels import can_walk, walks_in, walks_of, with_walks
 from .machine import Machine, knows_time, starts, terms
 from .piece import Group, Op, Piece, Plan, Tensor, Window, balanced
 from .score import JudgedScorer, Score, Scorer
 from .tiles import SearchOptions, keep_judged, kernel_steps, search, single, single_plan
 from .trace import Memory, length_of, memory_of, replay, scratch_offsets, trace_of
 from .traffic import GroupTraffic, Model, Traffic
-from .tuning import TuningSpace, groups_of, is_tiling, plan_key, structure_key, with_groups
+from .tuning import TuningSpace, groups_of, is_tiling, structure_key, with_groups
 
 __all__ = [
     "Access",
@@ -72,6 +74,7 @@ __all__ = [
     "arena_size",
     "balanced",
     "best_order",
+    "can_walk",
     "explain_peak",
     "find_violation",
     "groups_of",
@@ -86,7 +89,6 @@ __all__ = [
     "memory_of",
     "merged",
     "plan_arena",
-    "plan_key",
     "plan_offsets",
     "replay",
     "reuse_ratio",
@@ -98,5 +100,8 @@ __all__ = [
     "structure_key",
     "terms",
     "trace_of",
+    "walks_in",
+    "walks_of",
     "with_groups",
+    "with_walks",
 ]

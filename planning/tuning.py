@@ -3,20 +3,24 @@ Plans as genes, for whoever searches them by chance and selection.
 
     ops     conv1 conv2 relu conv3            genes   border before conv2: 0   before relu: 0   before conv3: 1
     plan    [conv1 conv2 relu] [conv3]                tiling of a group from conv1: 2   from conv2: 0 ...
+                                                      kernel of conv3: 1
 
 A border gene says whether a group begins at an op, a tiling gene which of the tilings that are allowed (fewest tiles
-first) the group has that begins there. Every assignment of genes is a plan: a run that no tiling fits ends earlier, at
-the longest prefix that one does. What the search refuses (occupancy, hit share, barred ops) is in no plan.
+first) the group has that begins there, a kernel gene how an op walks that is in no group (0: as the rule says). Every
+assignment of genes is a plan: a run that no tiling fits ends earlier, at the longest prefix that one does. What the
+search refuses (occupancy, hit share, barred ops) is in no plan.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from random import Random
 from typing import TypeVar
 
 from .footprint import SCRATCH, Footprint
+from .kernels import streamed, walks_in, walks_of
 from .piece import Group, Piece, Plan, balanced
 from .rows import can_be_cut, lines_can_be_kept, shares_are_whole
 from .tiles import SearchOptions, crossing_bytes
@@ -27,6 +31,9 @@ MOST_BORDERS = 256
 
 TILINGS = 16
 """Values of a tiling gene."""
+
+MOST_KERNELS = 64
+"""Ops whose walk has a gene: those that read most bytes again and again."""
 
 MOST_SIZES = 32
 """Sizes of tiles that a run is modelled at: an image has many rows."""
@@ -42,6 +49,8 @@ class TuningSpace:
     start    the plan that tuning starts from; `singles` its groups of one op, one for each op
     barred   ops that no group may hold
     genes    name -> number of values, from the first op to the last: neighbours in the piece are neighbours here
+    walks    of each op that has a choice, the rule's first
+    widest   `start`, where each op by itself that has a choice takes as much at a time as it may
     cost     a tiling is modelled once, when it is first met; a plan beside that linear in the ops
     """
 
@@ -62,11 +71,14 @@ class TuningSpace:
         borders = [k for k, joinable in enumerate(self._joinable) if joinable]
         self._borders = set(sorted(borders, key=lambda k: (-crossing[k], k))[:MOST_BORDERS])
         self.genes: dict[str, int] = {}
+        self.walks = self._walks()
         for k in range(len(ops)):
             if k in self._borders:
                 self.genes[_border(k)] = 2
             if k + 1 in self._borders:
                 self.genes[_tiling(k)] = TILINGS
+            if k in self.walks:
+                self.genes[_kernel(k)] = len(self.walks[k])
         self._begins = {group.begin for group in start}
 
     def decode(self, genes: Genes) -> list[Group]:
@@ -83,7 +95,7 @@ class TuningSpace:
             if end - begin > 1:
                 plan.append(self._tiled(begin, end, genes))
             else:
-                plan.append(self._singles[begin])
+                plan.append(self._alone(begin, genes))
             begin = end
         return plan
 
@@ -96,15 +108,26 @@ class TuningSpace:
             if _is_group(group) and _tiling(group.begin) in genes:
                 tilings = self._allowed(group.begin, group.end)
                 genes[_tiling(group.begin)] = tilings.index(group) if group in tilings else 0
+            elif not _is_group(group) and group.begin in self.walks:
+                genes[_kernel(group.begin)] = self.walks[group.begin].index(group)
         return genes
 
     def near(self, plan: Plan, edits: int, random: Random) -> dict[str, int]:
-        """Genes of a plan that differs from `plan` in so many places: a border set, taken or moved, another tiling."""
+        """
+        Genes of a plan that differs from `plan` in so many places: a border set, taken or moved, another tiling,
+        another walk of an op by itself.
+        """
         genes = self.encode(plan)
         borders = sorted(self._borders)
-        for _ in range(edits if borders else 0):
+        alone = [group.begin for group in plan if group.begin in self.walks and not _is_group(group)]
+        kinds = [*range(3 if borders else 0), *([3] if alone else [])]
+        for _ in range(edits if kinds else 0):
+            kind = random.choice(kinds)
+            if kind == 3:
+                k = random.choice(alone)
+                genes[_kernel(k)] = random.randrange(len(self.walks[k]))
+                continue
             k = random.choice(borders)
-            kind = random.randrange(3)
             if kind == 0:
                 genes[_border(k)] ^= 1
             elif kind == 1:
@@ -118,6 +141,30 @@ class TuningSpace:
                 begins = [b for b in (0, *borders) if _tiling(b) in genes and (b == 0 or genes[_border(b)])]
                 genes[_tiling(random.choice(begins or [k - 1]))] = random.randrange(TILINGS)
         return genes
+
+    @cached_property
+    def widest(self) -> list[Group]:
+        return [
+            self.walks[group.begin][1] if group.begin in self.walks and not _is_group(group) else group
+            for group in self.start
+        ]
+
+    def key(self, plan: Plan) -> str:
+        """A short text that two plans share only if they are the same."""
+        groups = [tuple(group) for group in (*groups_of(plan), *walks_in(plan, self._singles))]
+        return hashlib.sha256(repr(groups).encode()).hexdigest()[:24]
+
+    def _walks(self) -> dict[int, list[Group]]:
+        piece, capacity = self.piece, self._model.capacity
+        again = {single.begin: streamed(piece, single, capacity) for single in self._singles}
+        most = sorted((k for k in again if again[k]), key=lambda k: (-again[k], k))[:MOST_KERNELS]
+        room = int(self._options.occupancy * capacity)
+        found = {k: walks_of(piece, self._singles[k], capacity, room) for k in sorted(most)}
+        return {k: walks for k, walks in found.items() if len(walks) > 1}
+
+    def _alone(self, k: int, genes: Genes) -> Group:
+        walks = self.walks.get(k, [self._singles[k]])
+        return walks[min(genes.get(_kernel(k), 0), len(walks) - 1)]
 
     def _goes_on(self, k: int, genes: Genes) -> bool:
         if k in self._borders:
@@ -188,12 +235,6 @@ def _thinned(found: list[T], most: int) -> list[T]:
     return [found[k] for k in places]
 
 
-def plan_key(plan: Plan) -> str:
-    """A short text that two plans share only if they are the same."""
-    groups = [tuple(group) for group in plan if _is_group(group)]
-    return hashlib.sha256(repr(groups).encode()).hexdigest()[:24]
-
-
 def structure_key(piece: Piece) -> str:
     """
     A short text that two pieces share only if they have the same ops on tensors of the same sizes, in the same order.
@@ -252,6 +293,10 @@ def _is_group(group: Group) -> bool:
 
 def _border(k: int) -> str:
     return f"{k:06}.border"
+
+
+def _kernel(k: int) -> str:
+    return f"{k:06}.kernel"
 
 
 def _tiling(k: int) -> str:

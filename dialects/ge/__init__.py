@@ -56,6 +56,7 @@ from . import (
 from .attributes import L2TilingAttr, RawAttr, SplatAttr, StringsAttr, WeightAttr
 from .core import GeOp
 from .declare import OnnxName
+from .kernel_tile import KernelTileAttr
 from .types import OptionalType, SequenceType, StringType, UnknownType
 
 FAMILIES = (
@@ -122,6 +123,7 @@ Ge = Dialect(
     "ge",
     _ops(*FAMILIES, bodies, constants, memory, opaque),
     [
+        KernelTileAttr,
         L2TilingAttr,
         RawAttr,
         SplatAttr,

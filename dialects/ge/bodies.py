@@ -31,6 +31,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, RecursiveMemoryEf
 from .attributes import L2TilingAttr
 from .declare import parse_text
 from .errors import fail
+from .kernel_tile import check_kernel_tile
 from .kinds import Kind
 from .types import tensor_type
 
@@ -114,6 +115,7 @@ class FusionOp(IRDLOperation, metaclass=Kind):
 
     def verify_(self) -> None:
         check_body(self, self.body, list(self.ins.types), list(self.outs.types))
+        check_kernel_tile(self, self.outs)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

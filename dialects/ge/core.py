@@ -53,6 +53,7 @@ from xdsl.utils.exceptions import VerifyException
 from .declare import REQUIRED, AttributeDecl, OnnxName
 from .errors import fail
 from .info import Info, info_of_type
+from .kernel_tile import KERNEL_TILE, check_kernel_tile
 from .kinds import Kind
 
 NODE, OUTPUTS = "onnx.node", "onnx.outputs"
@@ -168,12 +169,15 @@ class GeOp(IRDLOperation, metaclass=Kind):
         return {n: d.codec.unpack(self.properties[n]) for n, d in self.decls.items() if n in self.properties}
 
     def rebuilt(self, operands: Sequence[SSAValue | None], **changed: Any) -> Self:
-        """The same op on other operands (in ONNX's order) with some attributes changed; result types are inferred."""
+        """
+        The same op on other operands (in ONNX's order) with some attributes changed; result types are inferred. How it
+        walks (`ge.kernel_tile`) was said for the sizes that it had, and is left out.
+        """
         there = [r is not None for r in self.results_by_slot()]
         bodies = [body.clone() for body in self.regions]
         kept = {n: p for n, p in self.properties.items() if n in self.decls and n not in changed}
         new = type(self)(*operands, results=there, bodies=bodies, properties=kept, **changed)
-        new.attributes.update(self.attributes)
+        new.attributes.update({name: a for name, a in self.attributes.items() if name != KERNEL_TILE})
         return new
 
     @classmethod
@@ -230,6 +234,7 @@ class GeOp(IRDLOperation, metaclass=Kind):
         for k, (value, info) in enumerate(zip(self.results, self.inferred(), strict=False)):
             if not info.admits(value.type):
                 fail(self, f"result {k} must be {info.type}, got {value.type} (T)")
+        check_kernel_tile(self, self.results)
 
     # ------------------------------------------------------------------ text
 

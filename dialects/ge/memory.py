@@ -34,6 +34,7 @@ from .bodies import check_body, contents_type, parse_isolated
 from .core import NODE, OUTPUTS, parse_names, print_names
 from .errors import fail
 from .interfaces import has_bytes
+from .kernel_tile import check_kernel_tile
 from .kinds import Kind
 from .types import element_of, is_as_wide, nbytes
 
@@ -75,6 +76,7 @@ class LaunchOp(IRDLOperation, metaclass=Kind):
     def verify_(self) -> None:
         ins, outs = ([contents_type(t) for t in values.types] for values in (self.ins, self.outs))
         check_body(self, self.body, ins, outs)
+        check_kernel_tile(self, self.outs)
 
     def print(self, printer: Printer) -> None:
         for word, values in (("ins", self.ins), ("outs", self.outs)):

@@ -224,3 +224,18 @@ func.func @views_or_not(%x: tensor<4x4xf32>) -> tensor<1x4xf32> {
   %y = ge.matmul %c, %t : tensor<1x8xf32>, tensor<8x4xf32> -> tensor<1x4xf32>
   func.return %y : tensor<1x4xf32>
 }
+
+// How an op walks goes to its launch, and is no part of what the launch computes.
+// CHECK-LABEL: @kernel_tiles
+func.func @kernel_tiles(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK:      ge.launch ins(%x {{.*}} outs(%a {{.*}} attributes {ge.kernel_tile = #ge.kernel_tile<axis = 0, size = 2>} {
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   %{{.*}} = ge.matmul %{{[^ ]+}}, %{{[^ ]+}} :
+  // CHECK:      ge.launch ins(%a {{.*}} outs(%y {{.*}} attributes {ge.kernel_tile = #ge.kernel_tile<axis = 1, size = 3>, label = "f"} {
+  %a = ge.matmul %x, %x attributes {ge.kernel_tile = #ge.kernel_tile<axis = 0, size = 2>} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %y = ge.fusion "f" (%b = %a : tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {ge.kernel_tile = #ge.kernel_tile<axis = 1, size = 3>} {
+    %c = ge.exp %b : tensor<4x4xf32> -> tensor<4x4xf32>
+    ge.yield %c : tensor<4x4xf32>
+  }
+  func.return %y : tensor<4x4xf32>
+}

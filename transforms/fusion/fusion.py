@@ -28,6 +28,7 @@ from ...dialects.ge.core import GeOp, info_of
 from ...dialects.ge.dims import Dim, symbols_of
 from ...dialects.ge.info import Info
 from ...dialects.ge.interfaces import is_pure
+from ...dialects.ge.kernel_tile import KERNEL_TILE
 from ...dialects.ge.types import shape_of
 
 FAR = 2000
@@ -60,6 +61,7 @@ def fuse(ops: Sequence[Operation], label: str) -> FusionOp:
     body = Block()
     for op in ops:
         block.detach_op(op)
+        op.attributes.pop(KERNEL_TILE, None)  # it does not walk by itself any more
         body.add_op(op)
     ins, copied = _take_in(ops, body)
     body.add_op(YieldOp(*outs))

@@ -31,6 +31,7 @@ from ...dialects.ge.attributes import L2TilingAttr
 from ...dialects.ge.bodies import FusionOp, yielded
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import InputError, UsageError, text_of
+from ...dialects.ge.kernel_tile import kernel_tile_of
 from ...dialects.ge.types import shape_of
 from ...planning import (
     Group,
@@ -44,7 +45,9 @@ from ...planning import (
     replay,
     search,
     single_plan,
+    walks_in,
     with_groups,
+    with_walks,
 )
 from ...targets import MIB, Target
 from ...targets import get as get_target
@@ -60,6 +63,7 @@ from .judged import Judged, is_group, judged
 from .lying import Lying
 from .piece import Described, describe
 from .tune import NOTHING_TO_GAIN, Applied, Planner, Task, Tuner, Untuned
+from .walking import forget_walks, say_walks
 
 MOST_JUDGED = 16
 """Groups up to which each is judged by itself."""
@@ -142,11 +146,11 @@ class L2Fusion(GePass):
             if len(function.body.blocks) > 1:
                 missed(function, "has no groups: it has several blocks")
                 continue
-            if any(is_group(o) for o in function.body.block.ops):
-                continue  # it has its groups
             if is_on_buffers(function):
                 missed(function, "has no groups: it is on buffers; l2-fusion runs before ge-bufferize")
                 continue
+            if any(is_group(o) or kernel_tile_of(o) for o in function.body.block.ops):
+                continue  # it has its groups
             refuse_free_dims(function, "tiles are planned")
             self._function(function, machine, options, barred, planner)
         planner.end()
@@ -203,15 +207,24 @@ class L2Fusion(GePass):
         model = Model(task.piece, machine, self.page)
         plan = planner.plan(task, partial(self._searched, task, before.bytes))
         formed = self._form_all(described, plan, task.singles, model, machine)
+        walks = say_walks(described, walks_in(plan, task.singles))
         kept, after = self._keep_judged(function, formed, before, machine)
         if not formed:
             missed(function, "has no groups: none is modelled to pay")
+        if walks and not kept:
+            after = self._keep_walks(function, walks, before, machine)
         figure("groups", len(kept))
+        if walks:
+            figure("kernel tiles", len(walks))
         alone = model.evaluate(task.singles).total
         numbers = {
             "bound": described.piece.compulsory_bytes(),
             "model_before": int(alone),
-            "model_after": int(self._modelled(described, task.singles, kept, after, machine) if kept else alone),
+            "model_after": int(
+                self._modelled(described, with_walks(list(walks.values()), task.singles), kept, after, machine)
+                if kept or walks
+                else alone
+            ),
             "judge_before": before.bytes,
             "judge_after": after.bytes,
         }
@@ -247,6 +260,7 @@ class L2Fusion(GePass):
         assert described is not None
         with collecting(Report()):
             self._form_all(described, plan, singles, Model(described.piece, machine, self.page), machine)
+        say_walks(described, walks_in(plan, singles))
         return judged(copy, machine, self.page)
 
     def _searched(self, task: Task, judged_before: int) -> list[Group]:
@@ -317,6 +331,14 @@ class L2Fusion(GePass):
                 missed(each.fusion, "no group: the judge finds no fewer bytes, or more time")
                 inline(each.fusion)
         return [], without
+
+    def _keep_walks(self, function: FuncOp, walks: dict[Operation, Group], without: Judged, machine: Target) -> Judged:
+        """The judge's word on kernel tiles alone; where it finds them no better, they are taken back."""
+        found = judged(function, machine, self.page)
+        if found.is_better_than(without):
+            return found
+        forget_walks(walks)
+        return without
 
     def _judged_in_blocks(self, function: FuncOp, machine: Target, goal: Judged | None = None) -> Judged:
         """

@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.ge.bodies import HostOp, yielded
 from ...dialects.ge.constants import MappedOp
 from ...dialects.ge.interfaces import Box, whole
+from ...dialects.ge.kernel_tile import kernel_tile_of
 from ...dialects.ge.memory import LaunchOp, RetypedOp, SlotOp
 from ...dialects.ge.types import element_of, nbytes, shape_of
 from ...planning import Access, CacheKind, Replayed, judge, kernel_steps
@@ -246,8 +247,14 @@ class _Replay:
                 self._touch(op, value, write=True, box=outs[k] if outs else None)
 
     def _slices(self, op: LaunchOp) -> Sequence[tuple[list[Box] | None, dict[SSAValue, Box] | None]]:
-        """How a kernel walks: samples of its results, or rows, as many at a time as `kernel_steps` says."""
+        """
+        How a kernel walks: as it says itself (`ge.kernel_tile`), else samples of its results, or rows, as many at a
+        time as `kernel_steps` says.
+        """
         results = yielded(op.body)
+        said = kernel_tile_of(op)
+        if said is not None and (steps := self._steps(op, *said)) is not None:
+            return steps
         shape = shape_of(results[0].type)
         axes = (0, 2, *range(1, len(shape))) if len(shape) >= IMAGE_RANK else range(len(shape))
         for axis in axes:
@@ -267,11 +274,14 @@ class _Replay:
                 strips_bytes=sum(_strips(v, box) for v, box in moving) * self.page if strips > 1 else 0,
                 samples=strips == 1,
             )
-            return self._steps(op, axis, count)
+            return self._steps(op, axis, count) or [(None, None)]
         return [(None, None)]
 
     @staticmethod
-    def _steps(op: LaunchOp, axis: int, count: int) -> Sequence[tuple[list[Box] | None, dict[SSAValue, Box] | None]]:
+    def _steps(
+        op: LaunchOp, axis: int, count: int
+    ) -> Sequence[tuple[list[Box] | None, dict[SSAValue, Box] | None]] | None:
+        """The boxes of each step's results and operands; None where they cannot be cut so."""
         results = yielded(op.body)
         extent = shape_of(results[0].type)[axis]
         found: list[tuple[list[Box] | None, dict[SSAValue, Box] | None]] = []
@@ -279,7 +289,7 @@ class _Replay:
             boxes = _along(results, axis, begin, min(count, extent - begin))
             wanted = boxes_in_body(op, boxes) if boxes is not None else None
             if wanted is None:
-                return [(None, None)]
+                return None
             found.append((boxes, wanted))
         return found
 

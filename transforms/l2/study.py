@@ -2,7 +2,8 @@
 The genetic search for a better plan: NSGA-II, from optuna, on modelled seconds and bytes.
 
     trial 0             the plan without tuning
-    generation 0        it, and plans that differ from it in a few places
+    trial 1             the same, with the largest kernel tiles, where there is a choice
+    generation 0        these, and plans that differ from them in a few places
     generation n + 1    stretches of two good parents, a gene changed here and there
 
 All workers share one study: a journal file that outlives a kill. A trial is written to it twice, when a worker claims
@@ -35,7 +36,7 @@ from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 from optuna.trial import TrialState, create_trial
 
 from ...dialects.ge.errors import UsageError
-from ...planning import Group, Score, Scorer, TuningSpace, plan_key
+from ...planning import Group, Score, Scorer, TuningSpace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -246,15 +247,18 @@ class Study:
         plan = space.decode(trial.params)
         # The genes of the plan that it became: what they say elsewhere would only drift.
         noted = {key: value for key, value in system.items() if key.startswith(NSGAIISampler.__name__)}
-        return _Proposal(space.encode(plan), plan, plan_key(plan), noted)
+        return _Proposal(space.encode(plan), plan, space.key(plan), noted)
 
     def _begin_with(self, attempt: int) -> dict[str, int] | None:
         """Genes for the first generation, and where the sampler only repeats what was tried."""
         if self._count == 0 and attempt == 0:
             return self._space.encode(self._space.start)
+        if self._count == 1 and attempt == 0 and self._space.walks:
+            return self._space.encode(self._space.widest)
         random = Random(f"{self._seed} {self._count} {attempt}")
         if self._count < POPULATION:
-            return self._space.near(self._space.start, 1 + random.randrange(4) + attempt // 4, random)
+            base = self._space.widest if self._space.walks and random.random() < 0.5 else self._space.start
+            return self._space.near(base, 1 + random.randrange(4) + attempt // 4, random)
         if attempt >= FAR:
             best = min(self._scores, key=lambda number: self._scores[number])
             return self._space.near(self._plan_of(best), 1 + attempt // 8, random)
@@ -278,7 +282,7 @@ class Study:
 
     def _untuned(self, scorer: Scorer) -> Score:
         """As the study has it; where nobody has scored that plan yet, as it is."""
-        key = plan_key(self._space.start)
+        key = self._space.key(self._space.start)
         trials = self._shared.get_trials(deepcopy=False)
         known = (self._scores[t.number] for t in trials if t.number in self._scores and t.user_attrs[PLAN] == key)
         return next(known, None) or scorer(self._space.start)

@@ -27,10 +27,13 @@ from ...planning import (
     Scorer,
     SearchOptions,
     TuningSpace,
+    can_walk,
     groups_of,
     is_tiling,
     structure_key,
+    walks_in,
     with_groups,
+    with_walks,
 )
 from ...targets import Target
 from ..report import count, progress
@@ -75,6 +78,7 @@ class Task:
             tuple(groups_of(plan)),
             trials,
             {"seconds": (before.seconds, after.seconds), "bytes": (before.bytes, after.bytes)},
+            tuple(walks_in(plan, self.singles)),
         )
 
     def refuse_another(self, found: Found, path: Path) -> None:
@@ -90,7 +94,7 @@ class Task:
 
     def study_name(self, space: TuningSpace) -> str:
         """The same for those whose trials are comparable."""
-        said = repr((structure_key(self.piece), self._machine(), self._rules(), space.genes, space.start))
+        said = repr((structure_key(self.piece), self._machine(), self._rules(), space.genes, space.walks, space.start))
         return hashlib.sha256(said.encode()).hexdigest()[:32]
 
     def _machine(self) -> Mapping[str, str | int]:
@@ -215,8 +219,13 @@ class Applied:
             raise UsageError(f"{self._path}: was tuned for another model: it has no '{task.name}'")
         task.refuse_another(found, self._path)
         ops = task.piece.ops
+        grouped = {k for group in found.groups for k in range(group.begin, group.end)}
+        for walk in found.kernels:
+            alone = walk.begin < len(ops) and walk.end == walk.begin + 1 and walk.begin not in grouped
+            if not alone or not can_walk(task.piece, walk):
+                raise UsageError(f"{self._path}: {task.name}: {walk._asdict()} is not how an op by itself can walk")
         try:
-            plan = with_groups(found.groups, task.singles)
+            plan = with_groups(found.groups, with_walks(found.kernels, task.singles))
         except ValueError as error:
             raise UsageError(f"{self._path}: {task.name}: {error}") from None
         for group in found.groups:

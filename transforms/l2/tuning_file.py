@@ -1,15 +1,17 @@
 """
 What tuning found, as a small file that is applied again.
 
-    {"format": "gecc-tuning-1",
+    {"format": "gecc-tuning-2",
      "functions": {"main": {
        "structure": "5b0c...",                                                  what it was found for: ops, sizes,
        "machine": {"target": "brief-910b", "l2_bytes": 33554432, "cache": "hints", "page": 4096},
        "rules": {"fusion_threshold": 0.8, "l2_occupancy": 0.8, "blacklist": []},
        "groups": [{"begin": 0, "end": 3, "samples": 56, "outer": 6}],           ops [0, 3), 56 rows of six samples
+       "kernels": [{"begin": 7, "end": 8, "samples": 56, "outer": 16}],         op 7 by itself, 16 samples at a time
        "trials": 200, "modelled": {"seconds": [2.5e-4, 2.3e-4], "bytes": [1.1e8, 1.0e8]}}}}     before and after
 
-It holds no time and no place, so that the same study writes the same file.
+It holds no time and no place, so that the same study writes the same file. Files of the format before, which knew no
+kernels, are read too.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from ...dialects.ge.errors import UsageError
 from ...planning import Group
 from ..config import check_json
 
-FORMAT = "gecc-tuning-1"
+FORMAT = "gecc-tuning-2"
+FORMATS = (FORMAT, "gecc-tuning-1")
 
 _COUNT = {"type": "integer", "minimum": 0}
 _SIZE = {"type": "integer", "minimum": 1}
@@ -69,12 +72,18 @@ _FOUND = _object(
         "modelled": _object({"seconds": _TWO, "bytes": _TWO}),
     }
 )
-SCHEMA = _object({"format": {"enum": [FORMAT]}, "functions": {"type": "object", "additionalProperties": _FOUND}})
+_FOUND["properties"]["kernels"] = {"type": "array", "items": _GROUP}
+SCHEMA = _object({"format": {"enum": list(FORMATS)}, "functions": {"type": "object", "additionalProperties": _FOUND}})
 
 
 @dataclass(frozen=True)
 class Found:
-    """The plan of one function, and what it was found for; the fields are the keys of the file."""
+    """
+    The plan of one function, and what it was found for; the fields are the keys of the file.
+
+    groups    of two and more ops
+    kernels   of one op, that walks otherwise than the rule says
+    """
 
     structure: str
     machine: Mapping[str, str | int]
@@ -82,6 +91,7 @@ class Found:
     groups: tuple[Group, ...]
     trials: int
     modelled: Mapping[str, tuple[float, float]]
+    kernels: tuple[Group, ...] = ()
 
 
 def read_tuning(path: Path) -> dict[str, Found]:
@@ -94,19 +104,18 @@ def read_tuning(path: Path) -> dict[str, Found]:
         raise UsageError(f"{path}: is not UTF-8 text") from None
     functions: dict[str, Any] = check_json(text, SCHEMA, path)["functions"]
     for found in functions.values():
-        found["groups"] = tuple(Group(**group) for group in found["groups"])
+        for key in ("groups", "kernels"):
+            found[key] = tuple(Group(**group) for group in found.get(key, ()))
     return {name: Found(**found) for name, found in functions.items()}
 
 
 def write_tuning(path: Path, functions: Mapping[str, Found]) -> None:
     """Raises OSError; a file that stands there is replaced at once."""
-    content = {
-        "format": FORMAT,
-        "functions": {
-            name: {**asdict(found), "groups": [_said(group) for group in found.groups]}
-            for name, found in functions.items()
-        },
+    said = {
+        name: {**asdict(found), **{key: [_said(g) for g in getattr(found, key)] for key in ("groups", "kernels")}}
+        for name, found in functions.items()
     }
+    content = {"format": FORMAT, "functions": said}
     fresh = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -19,6 +19,7 @@ from ...dialects.ge.bodies import FusionOp, YieldOp, contents_type, yielded
 from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.data import INLINE
 from ...dialects.ge.interfaces import has_bytes
+from ...dialects.ge.kernel_tile import KERNEL_TILE
 from ...dialects.ge.types import is_float, shape_of
 
 FACTORS = 16
@@ -82,6 +83,7 @@ def body_of_ops(
             stands_for[value] = clone.output
     for op in ops:
         op.detach()
+        op.attributes.pop(KERNEL_TILE, None)  # the launch has it
         for inner in op.walk() if op.regions else (op,):
             known = [resolve(v) for v in inner.operands]
             inner.operands = [stands_for.get(v, v) for v in known]

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.ge.bodies import FusionOp, HostOp, contents_type, yielded
 from ...dialects.ge.constants import ConstantOp, MappedOp
 from ...dialects.ge.interfaces import Joins
+from ...dialects.ge.kernel_tile import KERNEL_TILE
 from ...dialects.ge.memory import LaunchOp
 from ...dialects.ge.types import nbytes, shape_of
 from ..report import count
@@ -194,14 +195,15 @@ class Lowering:
         count("bytes joined in place", nbytes(op.results[0].type))
 
     def launch(self, step: Step) -> None:
-        label = step.op.label if isinstance(step.op, FusionOp) else None
+        said = {KERNEL_TILE: step.op.attributes.get(KERNEL_TILE)}
+        if isinstance(step.op, FusionOp):
+            said["label"] = step.op.label
         body = body_of(step.op, step.reads, self.steps.resolve)
         ins = [self.buffer(v) for v in body.reads]
         for result in body.results:
             self.buffers[result] = self.place(result)
         launch = LaunchOp(ins, [self.buffers[r] for r in body.results], body.region)
-        if label is not None:
-            launch.attributes["label"] = label
+        launch.attributes.update({name: attribute for name, attribute in said.items() if attribute is not None})
         self.new.add_op(launch)
         count("launches")
 

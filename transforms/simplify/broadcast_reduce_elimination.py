@@ -14,6 +14,8 @@ Leaves no broadcast that all its readers can do without.
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -26,6 +28,7 @@ from ...dialects.ge.core import GeOp
 from ...dialects.ge.data import value_of
 from ...dialects.ge.info import Info
 from ...dialects.ge.interfaces import Elementwise, is_pure
+from ...dialects.ge.kernel_tile import KERNEL_TILE
 from ...dialects.ge.shape import ConstantOfShapeOp
 from ...dialects.ge.slicing import ExpandOp, TileOp
 from ...dialects.ge.types import shape_of
@@ -130,6 +133,7 @@ def _is_pointwise(op: Operation) -> bool:
 def _apply(value: SSAValue, new: SSAValue, narrow: dict[SSAValue, Info], dims: Dims) -> None:
     for result, info in narrow.items():
         if result is not value:
+            cast(Operation, result.owner).attributes.pop(KERNEL_TILE, None)  # it may have lost that axis
             result._type = info.type  # pyright: ignore[reportPrivateUsage]
             dims.learn(result, info)
     value.replace_all_uses_with(new)

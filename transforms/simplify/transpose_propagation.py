@@ -32,6 +32,7 @@ from ...dialects.ge.core import OUTPUTS, GeOp
 from ...dialects.ge.dims import Dim, exact_quotient
 from ...dialects.ge.info import Info
 from ...dialects.ge.interfaces import Elementwise, is_pure
+from ...dialects.ge.kernel_tile import KERNEL_TILE
 from ...dialects.ge.movement import ReshapeOp, TransposeOp
 from ...dialects.ge.padding import PadOp
 from ...dialects.ge.reduction import Reduce
@@ -257,6 +258,7 @@ class Way:
             for name in step.attributes:
                 op.properties.pop(name, None)
             op.properties.update(type(op).pack(step.attributes))
+            op.attributes.pop(KERNEL_TILE, None)  # its axes are others now
             outputs = op.attributes.pop(OUTPUTS, None)  # what it gives now is no longer what had the name
             if outputs is not None:
                 names[op] = outputs

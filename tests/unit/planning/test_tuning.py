@@ -16,7 +16,6 @@ from gecc.planning import (
     SearchOptions,
     TuningSpace,
     groups_of,
-    plan_key,
     replay,
     search,
     single_plan,
@@ -54,6 +53,19 @@ def test_a_tiling_gene_counts_from_the_fewest_tiles():
     space = space_of(bottleneck(32), Machine())
     tiles = [space.piece.tiles(space.decode({"000000.tiling": k})[0]) for k in range(4)]
     assert tiles == [6, 7, 8, 11]  # 6, 5, 4 and 3 of 32 samples; 7 do not fit 0.8 of 32 MiB
+
+
+def test_a_kernel_gene_counts_from_the_rules_walk():
+    # Weights of 5 MiB stream by: 2 samples of 1 MiB in and out at a time by the rule, 3 that are read in 0.8 of 4 MiB.
+    space = space_of(chain(8, 2, MIB, weight=5 * MIB), Machine(4 * MIB))
+    assert {name: values for name, values in space.genes.items() if "kernel" in name} == {
+        "000000.kernel": 2,
+        "000001.kernel": 2,
+    }
+    plans = [space.decode({"000001.border": 1, "000001.kernel": k}) for k in range(2)]
+    assert [[group.samples for group in plan] for plan in plans] == [[2, 2], [2, 3]]
+    assert space.widest == [Group(0, 1, 3), Group(1, 2, 3)]
+    assert space.decode(space.encode(space.widest)) == space.widest
 
 
 def test_a_run_that_does_not_fit_ends_earlier():
@@ -98,10 +110,17 @@ def test_six_hundred_ops_have_genes_where_most_bytes_cross():
     assert space.decode(space.encode(space.start)) == space.start
 
 
+def test_the_walks_of_few_ops_are_genes():
+    space = space_of(chain(8, 100, MIB, weight=5 * MIB), Machine(4 * MIB))
+    assert sum("kernel" in name for name in space.genes) == 64
+
+
 def test_keys_tell_plans_apart():
-    singles = single_plan(chain(8, 3, MIB), Machine())
-    assert plan_key(singles) == plan_key([])  # only groups count
-    assert len({plan_key([group]) for group in (Group(0, 2, 1), Group(0, 2, 2), Group(0, 3, 1))}) == 3
+    space = space_of(chain(8, 3, MIB), Machine())
+    walk = Group(2, 3, 4)  # the rule has it sample by sample
+    plans = [[Group(0, 2, 1)], [Group(0, 2, 2)], [Group(0, 3, 1)], [walk], [Group(0, 2, 1), walk], []]
+    assert len({space.key(plan) for plan in plans}) == len(plans)
+    assert space.key(single_plan(chain(8, 3, MIB), Machine())) == space.key([])
 
 
 def test_the_key_of_a_structure_knows_no_names():

@@ -39,3 +39,40 @@ def test_a_cast_in_place_touches_what_any_op_in_place_does():
     assert cast.accesses == traced(NEGATED)[0].accesses
     written = [(a.offset, a.bytes) for a in cast.accesses if a.write and a.buffer == cast.arena]
     assert written[:2] == [(0, 16), (32, 16)]
+
+
+def steps(attributes: str) -> list[tuple[int, int]]:
+    """(offset, bytes) of what a matrix product of 8 rows of 64 bytes writes, in order."""
+    source = f"""
+func.func @main(%x: tensor<8x4xf32>, %w: tensor<4x16xf32>) -> tensor<8x16xf32> {{
+  %y = ge.matmul %x, %w {attributes} : tensor<8x4xf32>, tensor<4x16xf32> -> tensor<8x16xf32>
+  func.return %y : tensor<8x16xf32>
+}}"""
+    module = parse_module(CONTEXT, source, "test")
+    GeBufferize().apply(CONTEXT, module)
+    (function,) = functions(module)
+    return [(a.offset, a.bytes) for a in trace_of_function(function, 1 << 20, 64).accesses if a.write]
+
+
+def test_a_kernel_walks_as_it_says():
+    said = "attributes {{ge.kernel_tile = #ge.kernel_tile<axis = {}, size = {}>}}"
+    assert steps("") == [(row * 64, 64) for row in range(8)]  # the rule: all fits, a row at a time
+    assert steps(said.format(0, 3)) == [(0, 192), (192, 192), (384, 128)]
+    assert steps(said.format(0, 100)) == [(0, 512)]
+    halves = [[(row * 64 + half * 32, 32) for row in range(8)] for half in (0, 1)]
+    assert steps(said.format(1, 8)) == halves[0] + halves[1]
+
+
+def test_a_kernel_that_cannot_be_cut_as_it_says_walks_by_the_rule():
+    def softmax(attributes: str) -> list[tuple[int, int]]:
+        source = f"""
+func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {{
+  %y = ge.softmax %x axis 1 {attributes} : tensor<8x16xf32> -> tensor<8x16xf32>
+  func.return %y : tensor<8x16xf32>
+}}"""
+        module = parse_module(CONTEXT, source, "test")
+        GeBufferize().apply(CONTEXT, module)
+        (function,) = functions(module)
+        return [(a.offset, a.bytes) for a in trace_of_function(function, 1 << 20, 64).accesses]
+
+    assert softmax("attributes {ge.kernel_tile = #ge.kernel_tile<axis = 1, size = 4>}") == softmax("")

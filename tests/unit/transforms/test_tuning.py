@@ -273,7 +273,7 @@ def test_the_file_is_small_and_says_what_it_is_for(tool: Tool):
     tool(TUNE)
     content = json.loads(Path("m.json").read_text())
     found = content["functions"]["main"]
-    assert content["format"] == "gecc-tuning-1"
+    assert content["format"] == "gecc-tuning-2"
     assert found["machine"] == {"target": "brief-910b", "l2_bytes": 8 << 20, "cache": "plain", "page": 4096}
     assert found["trials"] == 20
     before, after = found["modelled"]["seconds"]
@@ -297,6 +297,77 @@ def test_where_nothing_can_be_gained_nothing_is_tried(tool: Tool):
     assert "ge.l2_tiling" not in tuned
     for found in json.loads(Path("m.json").read_text())["functions"].values():
         assert (found["trials"], found["groups"]) == (0, [])
+
+
+STREAMING = """
+func.func @main(%x: tensor<600x512xf32>, %w1: tensor<512x1024xf32>, %w2: tensor<1024x512xf32>) -> tensor<600x512xf32> {
+  %1 = ge.matmul %x, %w1 : tensor<600x512xf32>, tensor<512x1024xf32> -> tensor<600x1024xf32>
+  %2 = ge.matmul %1, %w2 : tensor<600x1024xf32>, tensor<1024x512xf32> -> tensor<600x512xf32>
+  func.return %2 : tensor<600x512xf32>
+}
+"""
+STREAMED = "l2-size=1.5 cache=hints tuning=s.json"
+
+
+@pytest.fixture
+def streaming(tool: Tool) -> tuple[int, str, str]:
+    """Weights of 2 MiB in a cache of 1.5 MiB: by the rule they pass by three times, and need to pass but once."""
+    Path("s.mlir").write_text(STREAMING)
+    return tool(f"{STREAMED} tune=GA tune-trials=20", "s.mlir")
+
+
+def test_kernel_tiles_are_found_and_applied_again(streaming: tuple[int, str, str], tool: Tool):
+    code, tuned, said = streaming
+    assert (code, said) == (0, "")
+    assert "#ge.kernel_tile<axis = 0, size = " in tuned
+    (found,) = json.loads(Path("s.json").read_text())["functions"].values()
+    assert found["kernels"]
+    assert found["modelled"]["bytes"][1] < found["modelled"]["bytes"][0]
+    assert tool(STREAMED, "s.mlir") == (0, tuned, "")
+
+
+def test_a_function_that_is_planned_stays_as_it_is(streaming: tuple[int, str, str], tool: Tool):
+    Path("planned.mlir").write_text(streaming[1])
+    assert tool("l2-size=1.5", "planned.mlir") == (0, streaming[1], "")
+
+
+@pytest.mark.parametrize(
+    "walk",
+    [
+        {"begin": 0, "end": 2, "samples": 4},
+        {"begin": 5, "end": 6, "samples": 4},
+        {"begin": 0, "end": 1, "samples": 4000},
+        {"begin": 0, "end": 1, "samples": 4, "outer": 2},
+        {"begin": 0, "end": 1, "samples": 4, "lines": True},
+    ],
+)
+def test_a_walk_that_is_none_is_refused(walk: dict[str, int], streaming: tuple[int, str, str], tool: Tool):
+    content = json.loads(Path("s.json").read_text())
+    content["functions"]["main"] |= {"groups": [], "kernels": [walk]}
+    Path("s.json").write_text(json.dumps(content))
+    said = refusal(tool, STREAMED, "s.mlir")
+    assert re.fullmatch(r"s\.json: main: \{.*\} is not how an op by itself can walk", said)
+
+
+def test_a_walk_of_an_op_in_a_group_is_refused(tool: Tool):
+    tool(TUNE)
+    walk = {"begin": 1, "end": 2, "samples": 32, "outer": 4}
+    changed(
+        lambda content: content["functions"]["main"].update(
+            kernels=[walk], groups=[{"begin": 0, "end": 3, "samples": 32}]
+        )
+    )
+    assert refusal(tool, "l2-size=8 tuning=m.json").endswith("is not how an op by itself can walk")
+
+
+def test_a_file_of_before_kernel_tiles_is_read(tool: Tool):
+    code, tuned, _ = tool(TUNE)
+    content = json.loads(Path("m.json").read_text())
+    content["format"] = "gecc-tuning-1"
+    for found in content["functions"].values():
+        assert found.pop("kernels") == []
+    Path("m.json").write_text(json.dumps(content))
+    assert tool("l2-size=8 tuning=m.json") == (code, tuned, "")
 
 
 def refusal(tool: Tool, options: str, model: str = "m.mlir") -> str:
@@ -338,7 +409,10 @@ def set_group(**values: int) -> Callable[[Any], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: content.update(format="x"), r'm.json:2: format: must be one of "gecc-tuning-1", got "x"'),
+        (
+            lambda content: content.update(format="x"),
+            r'm.json:2: format: must be one of "gecc-tuning-2", "gecc-tuning-1", got "x"',
+        ),
         (lambda content: content.pop("functions"), r"m.json:1: the key 'functions' is missing"),
         (set_group(samples=0), r"m.json:\d+: functions: \S+ ?\S*: groups: samples: must be at least 1, got 0"),
         (set_group(end=9), r"m.json: main.*: the group of ops \[\d, 9\) is not one of 4 ops in order"),
