@@ -150,12 +150,14 @@ class _Sizes:
     One full tile of a body at so many samples.
 
     touches        bytes of each touch
+    in_pages       the same, with the rest of the page in which each run of them ends
     inner          slices of each inner tensor that its buffer holds, of each outer sample in it
     kept           tensors of which lines are kept -> their bytes
     work           arithmetic of all tiles
     """
 
     touches: list[int]
+    in_pages: list[int]
     inner: list[int]
     kept: dict[int, int]
     work: float
@@ -165,26 +167,30 @@ def _sizes(piece: Piece, body: Body, group: Group, page: int) -> _Sizes:
     flops = sum(op.flops for op in piece.ops[body.begin : body.end])
     if piece.is_of_samples(group):
         rows = [piece.rows(t) for t in body.inner.tensors]
-        return _Sizes([_bytes_of_all(piece, x, group) for x in body.touches], rows, {}, flops)
+        sizes = [_bytes_of_all(piece, x, group) for x in body.touches]
+        return _Sizes(sizes, sizes, rows, {}, flops)
     if body.equal:
         extent = piece.extent(body.end - 1)
         sizes = [_bytes_of_all(piece, x, group) for x in body.touches]
         for k, x in enumerate(body.touches):
             if not x.whole and not x.held:
                 sizes[k] = sizes[k] * group.samples // extent
-        return _Sizes(sizes, [group.samples] * len(body.inner.tensors), {}, flops)
+        return _Sizes(sizes, sizes, [group.samples] * len(body.inner.tensors), {}, flops)
 
     spans = spans_of(piece, group, piece.steps(group) // 2)
     sizes: list[int] = []
+    in_pages: list[int] = []
     for x in body.touches:
-        if x.whole or x.held:
-            sizes.append(_bytes_of_all(piece, x, group))
-            continue
-        begin, end = spans.computed[x.tensor] if x.write else spans.read.get((x.op, x.place), (0, 0))
-        size, strips = piece.slice_bytes(x.tensor) * (end - begin), piece.tensors[x.tensor].strips
-        if not x.inner and strips > 1:
-            size = min(piece.part_bytes(x.tensor), size + strips * page)  # each strip ends inside of a page
-        sizes.append(size * group.outer)
+        size = counted = _bytes_of_all(piece, x, group)
+        if not x.whole and not x.held:
+            begin, end = spans.computed[x.tensor] if x.write else spans.read.get((x.op, x.place), (0, 0))
+            size = counted = piece.slice_bytes(x.tensor) * (end - begin) * group.outer
+            strips = piece.tensors[x.tensor].strips
+            if not x.inner and strips > 1:
+                all_ = piece.part_bytes(x.tensor) * group.outer
+                counted = min(all_, size + strips * page * group.outer)  # each strip ends inside of a page
+        sizes.append(size)
+        in_pages.append(counted)
     row = {t: piece.slice_bytes(t) * group.outer for t in spans.needed}
     kept = {
         t: (spans.computed[t][0] - begin) * row[t]
@@ -197,7 +203,7 @@ def _sizes(piece: Piece, body: Body, group: Group, page: int) -> _Sizes:
     for op in piece.ops[body.begin : body.end]:
         begin, end = spans.computed[op.writes[0]]
         work += op.flops * (end - begin) / piece.rows(op.writes[0]) * extent / group.samples
-    return _Sizes(sizes, inner, kept, work)
+    return _Sizes(sizes, in_pages, inner, kept, work)
 
 
 def _bytes_of_all(piece: Piece, touch: _Touch, group: Group) -> int:
@@ -221,13 +227,13 @@ def footprint(piece: Piece, body: Body, group: Group, capacity: int, kind: Cache
         items = {**items, SCRATCH: items[SCRATCH]._replace(bytes=scratch)}
 
     largest: dict[int, int] = {}
-    for touch, size in zip(body.touches, sizes.touches, strict=True):
+    for touch, size in zip(body.touches, sizes.in_pages, strict=True):
         if not touch.whole and not touch.inner:
             largest[touch.tensor] = max(size, largest.get(touch.tensor, 0))
     streams = sum(largest.values())
     whole = sum(item.bytes for item in items.values() if not item.batched)
     fill = piece.extent(group.end - 1) / group.samples * piece.outer / group.outer / tiles
-    walk = _Walk(body, sizes.touches, (tiles, piece.steps(group)), fill, capacity, kind)
+    walk = _Walk(body, sizes.in_pages, (tiles, piece.steps(group)), fill, capacity, kind)
     if whole + 2 * streams > capacity:
         walk.run(offsets, {t for t in body.writes if piece.tensors[t].output})
 

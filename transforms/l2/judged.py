@@ -9,17 +9,17 @@ the starts of kernels and tiles. All figures are modelled.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
 
-from xdsl.dialects.builtin import IntAttr
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.builtin import ArrayAttr, IntAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.ge.bodies import FusionOp, YieldOp
+from ...dialects.ge.bodies import FusionOp
 from ...dialects.ge.constants import ConstantOp, MappedOp
-from ...dialects.ge.interfaces import Joins, Parts, View, flops_of
-from ...dialects.ge.memory import SlotOp
+from ...dialects.ge.interfaces import Joins, Parts, flops_of
+from ...dialects.ge.memory import LaunchOp, SlotOp
 from ...dialects.ge.types import nbytes
 from ...planning import Access, Range, Replayed, judge_parts, knows_time, merged, terms
 from ...targets import Target
@@ -30,7 +30,7 @@ from .lying import Lying
 from .replayed import Place, trace_of_function
 
 TAG = "ge.judged_as"
-"""On the ops of a copy: the number of the op or group that they are counted with."""
+"""On the ops of a copy: the number of the op or group that they are counted with, and of the op among a group's."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,12 @@ class Judged:
 
 @dataclass
 class _Cost:
-    """What the launches of an op, or of a group's `ops`, do and move; an op starts again for each further tile."""
+    """
+    What the launches of an op or a group do and move. `ops`: those of it that are launched, which what moves no byte
+    is not; an op starts again for each further tile.
+    """
 
-    ops: int = 0
+    ops: set[int] = field(default_factory=set[int])
     starts: int = 0
     flops: int = 0
     memory: int = 0
@@ -78,19 +81,22 @@ class _Cost:
 
     def seconds(self, machine: Target) -> float:
         longest = max(terms(machine, self.flops, self.memory, self.read, self.written))
-        again = max(0, self.starts - self.ops)
-        return longest + self.ops * machine.launch_seconds + again * machine.tile_seconds
+        again = self.starts - len(self.ops)
+        return longest + len(self.ops) * machine.launch_seconds + again * machine.tile_seconds
 
 
 def judged(function: FuncOp, machine: Target, page: int) -> Judged:
     """Of a function on tensors; raises InputError where it cannot be lowered."""
     copy = function.clone()
     values = list(zip(_values(function), _values(copy), strict=True))
-    costs = _numbered(copy)
+    costs = _marked(copy)
     with collecting(Report()):
         buffers = bufferize(copy)
         lay_out(copy, Layout(alignment=machine.alignment))
-    trace = trace_of_function(copy, machine.l2_bytes, page)
+    groups = {at for at, op in enumerate(function.body.block.ops) if is_group(op)}
+    launches = (op for op in copy.walk() if isinstance(op, LaunchOp))
+    tiles = {op for op in launches if (mark := _mark_of(op)) is not None and mark.op in groups}
+    trace = trace_of_function(copy, machine.l2_bytes, page, tiles)
     parts = trace.by_op()
     moved = judge_parts(
         (accesses for _, accesses in parts), trace.sizes, trace.outputs, machine.l2_bytes, machine.cache, page
@@ -136,23 +142,32 @@ def _ranges(buffers: Iterable[SSAValue]) -> tuple[Range, ...]:
     return merged((s.offset.value.data, s.offset.value.data + nbytes(s.buffer.type)) for s in slots)
 
 
-def _numbered(function: FuncOp) -> dict[int, _Cost]:
-    """Tags ops, those of a group alike; by number, what they cost, which is not known yet."""
+class _Mark(NamedTuple):
+    """Whose launch it is: the number of an op or a group in the function, and of the op among the group's."""
+
+    op: int
+    member: int
+
+
+def _marked(function: FuncOp) -> dict[int, _Cost]:
+    """Marks ops; by number, what they cost, which is not known yet."""
     found: dict[int, _Cost] = {}
     for at, op in enumerate(function.body.block.ops):
+        found[at] = _Cost()
         members = list(cast(FusionOp, op).body.block.ops) if is_group(op) else [op]
-        found[at] = _Cost(sum(not isinstance(member, ConstantOp | YieldOp | ReturnOp | View) for member in members))
-        for member in members:
+        for k, member in enumerate(members):
+            if isinstance(member, ConstantOp):
+                continue  # it goes with each who reads it
             for part in member.walk():
-                part.attributes[TAG] = IntAttr(at)
+                part.attributes[TAG] = ArrayAttr([IntAttr(at), IntAttr(k)])
     return found
 
 
-def _number_of(op: Operation) -> int | None:
+def _mark_of(op: Operation) -> _Mark | None:
     for part in op.walk():
-        tag = part.attributes.get(TAG)
-        if tag is not None:
-            return cast(IntAttr, tag).data
+        mark = part.attributes.get(TAG)
+        if mark is not None:
+            return _Mark(*(n.data for n in cast("ArrayAttr[IntAttr]", mark)))
     return None
 
 
@@ -163,22 +178,23 @@ def _share_out(
     Adds what launches and copies do to what they belong to, whose number it returns for each launch; a copy of lines
     belongs to the launch behind it.
     """
-    numbers: dict[Operation, tuple[int | None, int]] = {}
+    marks: dict[Operation, tuple[_Mark | None, int]] = {}
     copied: list[tuple[Replayed, list[Access]]] = []
     for (op, accesses), memory in zip(parts, moved, strict=True):
-        if op not in numbers:
-            numbers[op] = _number_of(op), flops_of(op)
-        at, flops = numbers[op]
+        if op not in marks:
+            marks[op] = _mark_of(op), flops_of(op)
+        mark, flops = marks[op]
         copied.append((memory, accesses))
-        if at is None:
+        if mark is None:
             continue
-        cost = costs[at]
+        cost = costs[mark.op]
+        cost.ops.add(mark.member)
         cost.starts += 1
         cost.flops += flops
         for each in copied:
             cost.add(*each)
         copied.clear()
-    return {op: at for op, (at, _) in numbers.items() if at is not None}
+    return {op: mark.op for op, (mark, _) in marks.items() if mark is not None}
 
 
 def _values(function: FuncOp) -> Iterator[SSAValue]:

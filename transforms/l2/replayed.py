@@ -7,13 +7,14 @@ What a function on buffers touches, in order, for the judge: loops are run, view
     }
 
 Addresses are those of the text: a slot is a place in the arena. A launch outside of a loop is a kernel that walks over
-its result; inside of a loop it reads its operands, then writes its results. Knows neither the model nor its plans.
+its result; inside of a loop, or where it is a tile, it reads its operands, then writes its results. Knows neither the
+model nor its plans.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Sequence
+from collections.abc import Container, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby, repeat
@@ -67,13 +68,14 @@ class Trace:
         return [(op, [access for _, access in run]) for op, run in pairs]
 
 
-def trace_of_function(function: FuncOp, cache_bytes: int, page: int) -> Trace:
+def trace_of_function(function: FuncOp, cache_bytes: int, page: int, tiles: Container[Operation] = ()) -> Trace:
     """
     What a function on buffers touches; kernels are made for a cache of `cache_bytes`, which counts in pages.
 
+    tiles   launches that are a tile each, wherever they stand: those at borders stand outside of their loop
     cost    the runs of bytes that it touches, and the boxes that its kernels ask for
     """
-    replay = _Replay(function, cache_bytes, page)
+    replay = _Replay(function, cache_bytes, page, tiles)
     with _no_collector():
         replay.block(function.body.block, {}, False)  # buffers are numbered as they are met
     outputs = [replay.number[a] for a in replay.outputs if a in replay.number]
@@ -135,6 +137,7 @@ class _Replay:
     function: FuncOp
     cache_bytes: int
     page: int
+    tiles: Container[Operation]
     number: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     sizes: list[int] = field(default_factory=list[int])
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
@@ -202,7 +205,7 @@ class _Replay:
                 if place is not None:
                     self.places[op.results[0]] = place
             elif isinstance(op, LaunchOp):
-                self._launch(op, looped)
+                self._launch(op, looped or op in self.tiles)
             elif op.name == "memref.copy":
                 self._touch(op, op.operands[0], write=False)
                 self._touch(op, op.operands[1], write=True)
@@ -238,9 +241,9 @@ class _Replay:
         same = repeat(place.buffer), repeat(length), repeat(write), repeat(dead)
         self.accesses += map(Access._make, zip(same[0], begins, *same[1:], strict=False))
 
-    def _launch(self, op: LaunchOp, looped: bool) -> None:
+    def _launch(self, op: LaunchOp, at_once: bool) -> None:
         reads = list(dict.fromkeys(zip(op.ins, op.body.block.args, strict=True)))
-        for outs, wanted in [(None, None)] if looped else self._slices(op):
+        for outs, wanted in [(None, None)] if at_once else self._slices(op):
             for value, argument in reads:
                 self._touch(op, value, write=False, box=wanted.get(argument) if wanted else None)
             for k, value in enumerate(op.outs):

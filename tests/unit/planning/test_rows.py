@@ -113,3 +113,15 @@ def test_rows_of_a_large_image_are_a_group():
     alone, fused = (replay(piece, p, machine.l2_bytes, "hints").total for p in (single_plan(piece, machine), [group]))
     assert fused == piece.compulsory_bytes()
     assert alone == 2 * fused
+
+
+@pytest.mark.parametrize("strips", [1, 64])
+def test_the_cache_counts_pages_and_the_cores_read_rows(strips: int):
+    # Tiles of 4 rows read 6 of x for 4 of y. In 64 strips a row is 64 runs of 1 KiB, each of which ends inside a page.
+    row = 64 * 1024
+    tensors = tuple(Tensor(name, 16 * row, output=name == "y", rows=16, strips=strips) for name in "xy")
+    model = Model(Piece(1, tensors, (Op("op", (0,), (1,), windows=(THREE,)),)), Machine(MIB))
+    shape = model.shape(Group(0, 1, 4))
+    assert (shape.l2_read, shape.l2_written) == (4 * 6 * row, 16 * row)
+    pages = strips * PAGE if strips > 1 else 0
+    assert shape.working_set == 6 * row + pages + 4 * row + pages
