@@ -38,11 +38,14 @@ class Alive:
 
     over    result -> the operand that it lies over
     homes   values that are computed into the caller's memory
+    room    bytes alive that nobody minds, though there be fewer so far
 
     cost    linear in ops; `merge` linear in the steps that the classes live for
     """
 
-    def __init__(self, steps: Steps, over: Mapping[SSAValue, SSAValue], homes: Container[SSAValue]) -> None:
+    def __init__(
+        self, steps: Steps, over: Mapping[SSAValue, SSAValue], homes: Container[SSAValue], room: int = 0
+    ) -> None:
         self.classes: dict[SSAValue, Class] = {}
         found: list[Class] = []
         for at, step in enumerate(steps.list):
@@ -69,21 +72,22 @@ class Alive:
             change[one.last + 1] -= one.size
         self._bytes: npt.NDArray[Any] = np.cumsum(change)
         self.peak = int(self._bytes.max())
+        self._room = room
 
     def merge(self, whole: Class, parts: Iterable[Class]) -> bool:
-        """Makes the parts bytes of the whole, if the peak does not rise by it; whether it did."""
+        """Makes the parts bytes of the whole, if the peak does not rise by it, or no further than to the room."""
         old = [whole, *parts]
         first, last = min(c.first for c in old), max(c.last for c in old)
         window = self._bytes[first : last + 1]
         new = window + whole.size
         for one in old:
             new[one.first - first : one.last + 1 - first] -= one.size
-        if new.max() > self.peak:
+        most = int(new.max())
+        if most > max(self.peak, self._room):
             return False
-        fell = window.max() == self.peak > new.max()
+        fell = window.max() == self.peak > most
         window[:] = new
-        if fell:
-            self.peak = int(self._bytes.max())
+        self.peak = int(self._bytes.max()) if fell else max(self.peak, most)
         whole.first, whole.last = first, last
         for one in old[1:]:
             one.first, one.last, one.size = first, last, 0

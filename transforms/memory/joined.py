@@ -16,14 +16,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.ge.bodies import FusionOp, yielded
 from ...dialects.ge.interfaces import Box, Joins, is_contiguous
 from ...dialects.ge.types import nbytes, shape_of
 from ..report import missed
 from .alive import Alive, Class
-from .steps import Step, Steps
+from .steps import Step, Steps, reshaped_inside
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,22 @@ class _Joiner:
         self.into: dict[SSAValue, tuple[SSAValue, Box]] = {}
         self.ops: set[Operation] = set()
         self.launched: set[SSAValue] = set()
-        self.in_rows: set[SSAValue] = set()  # what loops over tiles cut, or bodies see: they count on a row of bytes
+        self.in_rows: set[SSAValue] = set()  # what bodies see, or groups reshape: they count on a row of bytes
         self.reshaped: set[Class] = set()  # what must stay one run of bytes, for a view gives it another shape
         classes = alive.classes
         self.at: dict[SSAValue, int] = {r: at for at, step in enumerate(steps.list) for r in step.op.results}
         for step in steps.list:
-            bases = [steps.base(v) for v in step.reads]
-            if step.kind == "launch":
+            if step.kind in ("launch", "tiled"):
                 self.launched.update(step.op.results)
-            elif step.kind in ("tiled", "control"):
-                self.in_rows.update(bases)
+            if step.kind in ("tiled", "control"):
+                self.in_rows.update(steps.in_a_row(step))
+            if step.kind == "tiled":
+                group = cast(FusionOp, step.op)
+                inside = reshaped_inside(group)
+                given = zip(group.outs, yielded(group.body), strict=True)
+                self.in_rows.update(r for r, v in given if v in inside)
             elif step.kind == "view":
-                self.reshaped.update(classes[b] for b in bases if b in classes)
+                self.reshaped.update(classes[b] for b in map(steps.base, step.reads) if b in classes)
         self.launched.difference_update(map(steps.base, steps.returned))
         self.covered = {steps.base(v): result for result, v in over.items()}
 

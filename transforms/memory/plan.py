@@ -1,6 +1,7 @@
 """
 What shares memory with what, decided before anything is built: views and parts, results over operands, operands inside
-a join's result, results in the caller's memory. All of it for the fewest bytes alive at the peak.
+a join's result, results in the caller's memory. All of it for the fewest bytes alive at the peak; where L2 groups leave
+fewer than there are layer by layer, joins may take what is left: a copy moves bytes that the groups have just saved.
 """
 
 from __future__ import annotations
@@ -38,19 +39,21 @@ def planned(block: Block, rules: Rules, outer: Steps | None = None) -> Shared:
     cost    linear in ops, and Alive.merge for each part and join
     """
     parts = Steps(block, rules, outer=outer)
+    tiled = any(step.kind == "tiled" for step in parts.list)
+    room = planned(block, rules.by_layers(), outer).peak if tiled else 0
     made = {step.op for step in parts.list if step.kind == "part"}
     if not made:
-        return _shared(parts)
-    plain = _shared(Steps(block, rules, made, outer))
+        return _shared(parts, room)
+    plain = _shared(Steps(block, rules, made, outer), room)
     launched = _too_long_as_parts(parts, Steps(block, rules, made, outer))
-    some = _shared(Steps(block, rules, launched, outer) if launched else parts)
-    return some if some.peak <= plain.peak else plain
+    some = _shared(Steps(block, rules, launched, outer) if launched else parts, room)
+    return some if some.peak <= max(plain.peak, room) else plain
 
 
-def _shared(steps: Steps) -> Shared:
+def _shared(steps: Steps, room: int) -> Shared:
     homes = _homes(steps)
     over = overwritten(steps)
-    alive = Alive(steps, over, homes)
+    alive = Alive(steps, over, homes, room)
     chosen = joined(steps, over, alive)
     return Shared(steps, over, chosen, homes, alive.peak)
 

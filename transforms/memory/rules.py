@@ -23,10 +23,11 @@ class Rules:
     Answers are kept: however deep bodies are nested, each is looked at once.
 
     in_place, views   as ge-bufferize was told
+    in_tiles          whether L2 groups run tile by tile, where they can
     """
 
-    def __init__(self, in_place: bool = True, views: bool = True) -> None:
-        self.in_place, self.views = in_place, views
+    def __init__(self, in_place: bool = True, views: bool = True, in_tiles: bool = True) -> None:
+        self.in_place, self.views, self.in_tiles = in_place, views, in_tiles
         self._groups: dict[FusionOp, Tiled | None] = {}
         self._control: dict[Operation, bool] = {}
         self._workspace: dict[Operation, int] = {}
@@ -41,7 +42,11 @@ class Rules:
         return self._groups[group]
 
     def cut(self, group: FusionOp) -> bool:
-        return self.tiles_of(group) is not None
+        return self.in_tiles and self.tiles_of(group) is not None
+
+    def by_layers(self) -> Rules:
+        """The same, but all groups run layer by layer."""
+        return Rules(self.in_place, self.views, in_tiles=False)
 
     def on_buffers(self, op: Operation) -> bool:
         if not op.regions:

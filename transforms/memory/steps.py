@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue, Use
 
 from ...dialects.ge.bodies import FusionOp, YieldOp, yielded
 from ...dialects.ge.constants import ConstantOp
-from ...dialects.ge.interfaces import Box, Movement, Parts, SameBytes, has_bytes, is_contiguous, is_pure
+from ...dialects.ge.interfaces import Box, Movement, Parts, SameBytes, View, has_bytes, is_contiguous, is_pure
 from ...dialects.ge.types import element_of, nbytes, shape_of
 from ..rewriting import is_isolated
 
@@ -47,7 +47,11 @@ class Rules(Protocol):
     views: bool
 
     def cut(self, group: FusionOp) -> bool:
-        """Whether a group can run tile by tile."""
+        """Whether a group runs tile by tile."""
+        ...
+
+    def by_layers(self) -> Rules:
+        """The same, but all groups run layer by layer."""
         ...
 
     def on_buffers(self, op: Operation) -> bool:
@@ -119,6 +123,12 @@ class Steps:
         """Whether the bytes of `value` lie in several runs."""
         return value in self._in_pieces or (self._outer is not None and self._outer.in_pieces(value))
 
+    def in_a_row(self, step: Step) -> list[SSAValue]:
+        """The bases of what a step that computes reads and must find in one run of bytes: not for launches."""
+        if step.kind == "tiled":
+            return [self.base(self.resolve(v)) for v in reshaped_inside(cast(FusionOp, step.op))]
+        return [] if step.kind == "launch" else [self.base(v) for v in step.reads]
+
     def on_host(self, value: SSAValue) -> bool:
         """Whether a value (no constant) never gets a buffer."""
         return value in self._on_host
@@ -186,10 +196,8 @@ class Steps:
         source, boxes = self.resolve(op.operands[0]), op.parts()
         if boxes is None or is_constant(source) or not all(nbytes(r.type) for r in op.results):
             return None
-        readers = [use.operation for r in op.results for use in r.uses]
-        # What is returned, or cut into tiles, has a buffer of its own.
-        if any(isinstance(o, ReturnOp | YieldOp) or (isinstance(o, FusionOp) and o.tiling) for o in readers):
-            return None
+        if any(isinstance(use.operation, ReturnOp | YieldOp) for r in op.results for use in r.uses):
+            return None  # what is returned has a buffer of its own
         shape = shape_of(source.type)
         pieces = [
             r
@@ -197,7 +205,7 @@ class Steps:
             if self.in_pieces(source) or not is_contiguous(box, shape)
         ]
         # No view gives another shape to bytes that do not lie in a row.
-        if any(_viewed(use.operation) is not None for r in pieces for use in r.uses):
+        if any(_viewed(use.operation) is not None or _is_reshaped_inside(use) for r in pieces for use in r.uses):
             return None
         self._in_pieces.update(pieces)
         return dict(zip(op.results, boxes, strict=True))
@@ -223,6 +231,18 @@ def captured(op: Operation) -> Iterator[SSAValue]:
     for inner in op.walk():
         if inner is not op:
             yield from (v for v in inner.operands if v not in own)
+
+
+def reshaped_inside(group: FusionOp) -> set[SSAValue]:
+    """What the members of an L2 group read, or give each other, and views among them give another shape."""
+    return {op.operands[op.view_of()] for op in group.body.block.ops if isinstance(op, View)}
+
+
+def _is_reshaped_inside(use: Use) -> bool:
+    group = use.operation
+    if not isinstance(group, FusionOp) or group.tiling is None:
+        return False
+    return group.body.block.args[use.index] in reshaped_inside(group)
 
 
 def _viewed(op: Operation) -> SSAValue | None:
