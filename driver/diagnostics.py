@@ -113,7 +113,9 @@ def guarded(tool: str, body: Callable[[], int]) -> int:
         # its end, so that end has to lead somewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        if stop.args:  # who was at work says what is kept
+            _say(f"{tool}: {stop}")
         return INTERRUPTED
     except Exception as error:
         return complain(tool, error)

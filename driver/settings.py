@@ -59,6 +59,7 @@ PRECISION_MODES = (
 )
 KEEP_DTYPE = ("must_keep_origin_dtype", "origin")
 TUNE_MODES = ("GA", "RL", "GA,RL", "RL,GA")
+TUNE_NUMBERS: Mapping[str, type] = {"tune_seconds": float, "tune_trials": int, "tune_seed": int}
 BUFFER_MODES = {"l2_optimize": True, "off_optimize": False, "l1_optimize": False}  # ATC: l1 is the same as off
 
 
@@ -372,6 +373,11 @@ def _tuning(found: _Collector, given: Mapping[str, str]) -> None:
             continue
         if name != "tuning" and "auto_tune_mode" not in given:
             raise UsageError(f"{_flag(name, given)} is about tuning: add --auto_tune_mode=GA")
+        if name in TUNE_NUMBERS:
+            try:
+                convert(given[name], TUNE_NUMBERS[name])
+            except ValueError as error:
+                raise UsageError(f"--{name} {error}") from None
         found.option(TILE, name, given[name], _flag(name, given))
 
 

@@ -126,7 +126,7 @@ class L2Fusion(GePass):
     tune: Literal["GA"] | None = None
     tune_seconds: float | None = None
     tune_trials: int | None = None
-    tune_seed: int = 0
+    tune_seed: int | None = None
     tuning: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -167,9 +167,14 @@ class L2Fusion(GePass):
             raise UsageError(f"l2-fusion: tune-trials must be at least 1, got {self.tune_trials}")
         if self.tune is not None:
             path = None if self.tuning is None else Path(self.tuning)
-            return Tuner(self.tune_seconds, self.tune_trials, self.tune_seed, path)
-        if self.tune_seconds is not None or self.tune_trials is not None:
-            raise UsageError("l2-fusion: a budget for tuning, but no tune=GA")
+            return Tuner(self.tune_seconds, self.tune_trials, self.tune_seed or 0, path)
+        for name, value in (
+            ("tune-seconds", self.tune_seconds),
+            ("tune-trials", self.tune_trials),
+            ("tune-seed", self.tune_seed),
+        ):
+            if value is not None:
+                raise UsageError(f"l2-fusion: {name} is about tuning: add tune=GA")
         return Untuned() if self.tuning is None else Applied(Path(self.tuning))
 
     def machine(self) -> Target:

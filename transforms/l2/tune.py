@@ -36,15 +36,18 @@ from ...planning import (
     with_walks,
 )
 from ...targets import Target
-from ..report import count, progress
+from ..report import count, figure, progress
 from .judged import Judged
-from .tuning_file import Found, read_tuning, write_tuning
+from .tuning_file import Found, is_tuning, read_tuning, write_tuning
 
 if TYPE_CHECKING:
     from .study import Tuned
 
 SECONDS = 60.0
 """The budget where none is given."""
+
+JOURNAL = ".journal"
+"""What the file of the trials ends in, which lies beside the result."""
 
 NOTHING_TO_GAIN = 1.001
 """A plan without groups that moves so little more than every input, weight and output once is left as it is."""
@@ -144,6 +147,8 @@ class Tuner:
 
     seconds, trials   budget of a run, of all runs; both None: 60 seconds
     path              of the result; None: it is kept nowhere
+
+    raises   UsageError, before anything is tried, where the result cannot be written to `path`, or should not be
     """
 
     seconds: float | None
@@ -154,6 +159,8 @@ class Tuner:
     _end: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
+        if self.path is not None:
+            _refuse_place(self.path)
         if self.seconds is None and self.trials is None:
             self.seconds = SECONDS
         if self.seconds is not None:
@@ -163,7 +170,8 @@ class Tuner:
         """
         The best plan found, never one of more time or bytes than without tuning.
 
-        raises   UsageError where optuna is not there or the journal is none; OSError
+        raises   UsageError where optuna is not there or the journal is none; OSError; KeyboardInterrupt, which says
+                 where the trials are kept
         """
         untuned = search()
         space = TuningSpace(
@@ -178,12 +186,18 @@ class Tuner:
             from .study import Budget, Study
         except ImportError as error:
             raise UsageError(f"tuning needs the package {error.name}: pip install 'gecc[tune]'") from None
-        journal = None if self.path is None else self.path.with_suffix(".journal")
+        journal = None if self.path is None else self.path.with_suffix(JOURNAL)
         seconds = None if self.seconds is None else max(1e-3, self._end - time.monotonic())
         study = Study(space, task.study_name(space), journal, self.seed)
-        tuned = study.run(scorer, Budget(seconds, self.trials), progress)
+        try:
+            tuned = study.run(scorer, Budget(seconds, self.trials), progress)
+        except KeyboardInterrupt:
+            kept = "nothing is kept" if journal is None else f"the same line goes on from the trials in {journal}"
+            raise KeyboardInterrupt(f"tuning was stopped; {kept}") from None
         count("plans tried", tuned.trials)
         plan, score = self._best(task, tuned, untuned)
+        figure("bytes less by tuning, modelled", tuned.untuned.bytes - score.bytes)
+        figure("nanoseconds less by tuning, modelled", round((tuned.untuned.seconds - score.seconds) * 1e9))
         self._found[task.name] = task.found(plan, tuned.trials, tuned.untuned, score)
         return plan
 
@@ -203,6 +217,20 @@ class Tuner:
     @staticmethod
     def _has_nothing_to_gain(task: Task, scorer: Scorer, plan: Plan) -> bool:
         return not groups_of(plan) and scorer(plan).bytes <= NOTHING_TO_GAIN * task.piece.compulsory_bytes()
+
+
+def _refuse_place(path: Path) -> None:
+    """Raises UsageError where the result of tuning cannot be written, or something else would be written over."""
+    if path.is_dir():
+        raise UsageError(f"{path}: is a folder: name the file that tuning is to write")
+    if path.suffix == JOURNAL:
+        raise UsageError(
+            f"{path}: the trials are kept under this name; name the result {path.with_suffix('.json')}, say"
+        )
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}")
+    if path.exists() and not is_tuning(path):
+        raise UsageError(f"{path}: is there, and no file of tuning: remove it, or name another")
 
 
 class Applied:

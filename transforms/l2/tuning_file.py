@@ -21,14 +21,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ...dialects.ge.errors import UsageError
 from ...planning import Group
 from ..config import check_json
 
-FORMAT = "gecc-tuning-2"
-FORMATS = (FORMAT, "gecc-tuning-1")
+FAMILY = "gecc-tuning-"
+FORMAT = f"{FAMILY}2"
+FORMATS = (FORMAT, f"{FAMILY}1")
 
 _COUNT = {"type": "integer", "minimum": 0}
 _SIZE = {"type": "integer", "minimum": 1}
@@ -107,6 +108,15 @@ def read_tuning(path: Path) -> dict[str, Found]:
         for key in ("groups", "kernels"):
             found[key] = tuple(Group(**group) for group in found.get(key, ()))
     return {name: Found(**found) for name, found in functions.items()}
+
+
+def is_tuning(path: Path) -> bool:
+    """Whether a file is one of tuning, of whatever format; raises OSError."""
+    try:
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and str(cast("dict[str, Any]", content).get("format")).startswith(FAMILY)
 
 
 def write_tuning(path: Path, functions: Mapping[str, Found]) -> None:

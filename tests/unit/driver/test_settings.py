@@ -208,6 +208,18 @@ def test_tuning_writes_a_file_beside_the_output(registry: Registry):
     assert settings.options == {"l2-fusion": {"tune": "GA", "tune_trials": "50", "tuning": "a/m.tuning.json"}}
 
 
+@pytest.mark.parametrize(
+    ("flag", "value", "must"),
+    [
+        ("tune_seconds", "abc", "a number"),
+        ("tune_trials", "1.5", "a whole number"),
+        ("tune_seed", "x", "a whole number"),
+    ],
+)
+def test_a_number_of_tuning_is_one(flag: str, value: str, must: str, registry: Registry):
+    assert refusal({"auto_tune_mode": "GA", flag: value}, {}, registry) == f"--{flag} must be {must}, got '{value}'"
+
+
 def test_tuning_asks_for_no_groups(registry: Registry):
     settings = resolve({"auto_tune_mode": "GA", "output": "m"}, {}, registry)
     assert settings.switches == {}

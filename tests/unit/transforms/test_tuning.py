@@ -429,6 +429,34 @@ def test_a_file_that_is_missing_is_refused(tool: Tool):
     assert refusal(tool, "tuning=none.json") == "none.json: No such file or directory"
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("", ".: is a folder: name the file that tuning is to write"),
+        ("..", "..: is a folder: name the file that tuning is to write"),
+        ("none/m.json", "none/m.json: there is no folder none"),
+        ("m.journal", "m.journal: the trials are kept under this name; name the result m.json, say"),
+        ("m.mlir", "m.mlir: is there, and no file of tuning: remove it, or name another"),
+    ],
+)
+def test_a_place_that_the_result_cannot_have_is_refused_before_tuning(path: str, message: str, tool: Tool):
+    model = Path("m.mlir").read_text()
+    assert refusal(tool, f"tune=GA tuning={path}") == message
+    assert not list(Path().glob("*.journal"))
+    assert Path("m.mlir").read_text() == model
+
+
+def test_who_stops_tuning_is_told_where_the_trials_are(tool: Tool, monkeypatch: pytest.MonkeyPatch):
+    def stop(self: JudgedScorer, plan: Plan) -> Score:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(JudgedScorer, "__call__", stop)
+    code, out, said = tool(TUNE)
+    assert (code, out) == (130, "")
+    assert said == "ge-opt: tuning was stopped; the same line goes on from the trials in m.journal\n"
+    assert tool("l2-size=8 tune=GA tune-trials=5")[2] == "ge-opt: tuning was stopped; nothing is kept\n"
+
+
 @pytest.mark.parametrize("text", ["1,2\n3,4\n", '"text"\n', "[]\n", '{"op_code": 99}\n', "{}\n", "\x00\n\x01\n"])
 def test_a_journal_that_is_none_is_refused(text: str, tool: Tool):
     Path("m.journal").write_text(text)
@@ -438,7 +466,9 @@ def test_a_journal_that_is_none_is_refused(text: str, tool: Tool):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("tune-trials=5", "a budget for tuning, but no tune=GA"),
+        ("tune-trials=5", "tune-trials is about tuning: add tune=GA"),
+        ("tune-seconds=5 tuning=m.json", "tune-seconds is about tuning: add tune=GA"),
+        ("tune-seed=5", "tune-seed is about tuning: add tune=GA"),
         ("tune=GA tune-trials=0", "tune-trials must be at least 1, got 0"),
         ("tune=GA tune-seconds=0", "tune-seconds must be greater than 0, got 0.0"),
     ],
