@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gecc.planning import (
+    CacheKind,
     Group,
     Model,
     Op,
@@ -120,21 +121,23 @@ def test_a_count_is_at_least_one():
         SearchOptions(longest=0)
 
 
-def test_more_cache_or_occupancy_never_models_worse():
-    piece = chain(32, 12, MIB // 2, weight=MIB // 4)
-    last = float("inf")
-    for mib in (4, 8, 16, 32, 64):
-        machine = Machine(mib * MIB)
-        found = Model(piece, machine).evaluate(search(piece, machine, BYTES)).total
-        assert found <= last
-        last = found
-    last = float("inf")
-    for occupancy in (0.1, 0.2, 0.4, 0.6, 0.8, 0.95):
-        machine = Machine(16 * MIB)
+CHAIN = chain(32, 12, MIB // 2, weight=MIB // 4)
+
+
+@pytest.mark.parametrize(
+    ("piece", "kind"),
+    [(CHAIN, "hints"), (bottleneck(32), "hints"), (bottleneck(8), "hints"), (bottleneck(32), "plain")],
+)
+def test_more_cache_or_occupancy_never_models_worse(piece: Piece, kind: CacheKind):
+    def modelled(mib: float, occupancy: float) -> float:
+        machine = Machine(int(mib * MIB), kind)
         options = SearchOptions(objective="bytes", occupancy=occupancy)
-        found = Model(piece, machine).evaluate(search(piece, machine, options)).total
-        assert found <= last
-        last = found
+        return Model(piece, machine).evaluate(search(piece, machine, options)).total
+
+    caches = [modelled(mib, 0.8) for mib in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 192)]
+    assert caches == sorted(caches, reverse=True)
+    shares = [modelled(16, occupancy) for occupancy in (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)]
+    assert shares == sorted(shares, reverse=True)
 
 
 def test_the_judge_may_refuse_a_group():
