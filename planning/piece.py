@@ -18,8 +18,8 @@ over those of the next. A tensor that is one equal part for each sample says so;
                          Group(0, 2, samples=16): 8 times tiles of 16, 16, 16 and 8 rows
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -111,6 +111,8 @@ Plan = Sequence[Group]
 @dataclass(frozen=True)
 class Piece:
     """
+    scratch  (begin, end) of a group -> where in the arena its inner tensors lie while it runs in tiles; of other groups
+             `place_of_scratch` supposes it
     raises   ValueError where a tensor is written twice or after it is read, a batched tensor has no equal slices (in
              each outer sample), or a tileable op writes a tensor that is not batched
     """
@@ -119,6 +121,7 @@ class Piece:
     tensors: tuple[Tensor, ...]
     ops: tuple[Op, ...]
     outer: int = 1
+    scratch: Mapping[tuple[int, int], tuple[Range, ...]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.batch < 1 or self.outer < 1:
@@ -214,7 +217,13 @@ class Piece:
         )
 
     def place_of_scratch(self, begin: int, end: int, count: int) -> tuple[Range, ...]:
-        """The first `count` bytes of the arena where the inner tensors of ops [begin, end) would lie; () if fewer."""
+        """
+        The `count` bytes of the arena where the inner tensors of ops [begin, end) lie in tiles: what is known of them,
+        or the first bytes where they would lie as a whole; () if these are fewer.
+        """
+        known = first_bytes(self.scratch.get((begin, end), ()), count)
+        if known:
+            return known
         inner = (t for op in self.ops[begin:end] for t in op.writes if self.stays_inside(t, begin, end))
         places = ((a, a + self.tensors[t].bytes) for t in inner if (a := self.tensors[t].address) is not None)
         return first_bytes(merged(places), count)

@@ -77,7 +77,9 @@ def scratch_offsets(piece: Piece, group: Group) -> tuple[dict[int, int], int]:
 
 def memory_of(piece: Piece, plan: Plan) -> Memory:
     """The buffers that `trace_of` speaks of."""
-    arena = max((t.address + t.bytes for t in piece.tensors if t.address is not None), default=0)
+    ends = [t.address + t.bytes for t in piece.tensors if t.address is not None]
+    ends += [end for ranges in piece.scratch.values() for _, end in ranges]
+    arena = max(ends, default=0)
     scratch = max((scratch_offsets(piece, group)[1] for group in plan), default=0)
     count = len(piece.tensors)
     return Memory((*(t.bytes for t in piece.tensors), arena, scratch), count, count + 1)

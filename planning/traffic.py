@@ -12,7 +12,7 @@ touched since the last touch of the same bytes (the stack distance), so a plan w
 their footprints (footprint.py): everything that does not depend on what ran before.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from .dead import Dead, Range, common_bytes, without
@@ -91,20 +91,9 @@ class Model:
     Traffic of plans of one piece on one machine.
 
     credit    share of the cache up to which a hit between groups is believed; all of it for a figure that is told
-    scratch   (begin, end) of a group -> where in the arena its scratch lies; by default where its inner tensors would
-              lie, or in one buffer for all groups where these have no addresses
     """
 
-    def __init__(
-        self,
-        piece: Piece,
-        machine: Machine,
-        page: int = 4096,
-        *,
-        credit: float = 1.0,
-        scratch: Mapping[tuple[int, int], tuple[Range, ...]] | None = None,
-    ):
-        self._scratch = scratch
+    def __init__(self, piece: Piece, machine: Machine, page: int = 4096, *, credit: float = 1.0):
         self._keys: dict[int, int] = {}  # where in the arena scratch begins -> its item
         self.page = page
         self.piece = piece
@@ -119,7 +108,7 @@ class Model:
             k: (t.address, t.address + t.bytes) for k, t in enumerate(piece.tensors) if t.address is not None
         }
         ends = [end for _, end in self._lying.values()]
-        ends += [end for ranges in (scratch or {}).values() for _, end in ranges]
+        ends += [end for ranges in piece.scratch.values() for _, end in ranges]
         self._items_at: dict[int, tuple[Range, ...]] = {t: (place,) for t, place in self._lying.items()}
         self._arena_bytes = max(ends, default=0)
         self._body: Body | None = None
@@ -134,10 +123,7 @@ class Model:
 
     def _in_its_place(self, shape: Footprint, body: Body) -> Footprint:
         """With the scratch as an item of its own, the same for groups whose scratch lies at one place."""
-        if self._scratch is not None:
-            place = self._scratch.get((body.begin, body.end), ())
-        else:
-            place = self.piece.place_of_scratch(body.begin, body.end, shape.scratch)
+        place = self.piece.place_of_scratch(body.begin, body.end, shape.scratch)
         if not place:
             return shape
         key = self._keys.setdefault(place[0][0], SCRATCH - 1 - len(self._keys))

@@ -369,7 +369,8 @@ class L2Fusion(GePass):
         inner = {v: r for each in kept for v, r in zip(yielded(each.fusion.body), each.fusion.outs, strict=True)}
         addresses = {v: at for v in described.values if (at := after.lying.addresses.get(inner.get(v, v))) is not None}
         scratch = {(each.group.begin, each.group.end): after.scratch[each.fusion] for each in kept}
-        model = Model(described.lying_at(addresses), machine, self.page, scratch=scratch)
+        piece = replace(described.lying_at(addresses), scratch=scratch)
+        model = Model(piece, machine, self.page)
         return model.evaluate(with_groups(sorted(each.group for each in kept), singles)).total
 
 
