@@ -34,7 +34,7 @@ from .explain import Peak, explain_peak
 from .judge import Access, CacheKind, Replayed, judge, judge_parts
 from .kernels import can_walk, walks_in, walks_of, with_walks
 from .machine import Machine, knows_time, starts, terms
-from .piece import Group, Op, Piece, Plan, Tensor, Window, balanced
+from .piece import Beside, Group, Op, Part, Piece, Plan, Tensor, Window, balanced
 from .score import JudgedScorer, Score, Scorer
 from .tiles import SearchOptions, keep_judged, kernel_steps, search, single, single_plan
 from .trace import Memory, length_of, memory_of, replay, scratch_offsets, trace_of
@@ -45,6 +45,7 @@ __all__ = [
     "Access",
     "Algorithm",
     "ArenaPlan",
+    "Beside",
     "Buffer",
     "CacheKind",
     "DoesNotFit",
@@ -56,6 +57,7 @@ __all__ = [
     "Model",
     "Op",
     "Order",
+    "Part",
     "Peak",
     "Piece",
     "Plan",

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from .dead import Range, common_bytes, without
 from .extents import Extents
+from .inside import Inside, inside
 from .judge import CacheKind
 from .piece import Group, Piece
 from .rows import has_equal_slices, spans_of
@@ -82,9 +83,12 @@ class Body:
     """
     What the tiles of a run of ops touch, whatever the samples a tile; sums in bytes of all samples.
 
+    group   of which it was made; piece, begin, end: the same run as `inside` gives it
     equal   every tile touches the same share of every tensor
     """
 
+    group: Group
+    piece: Piece
     begin: int
     end: int
     touches: list[_Touch]
@@ -96,9 +100,16 @@ class Body:
     dying: tuple[int, ...]
     intermediate_bytes: int
 
+    def is_of(self, group: Group) -> bool:
+        """Whether it is this group's body too, whose tiles may be of another size."""
+        same = (self.group.begin, self.group.end) == (group.begin, group.end)
+        return same and (self.group.lines == group.lines or not isinstance(self.piece, Inside))
 
-def body_of(piece: Piece, begin: int, end: int) -> Body:
+
+def body_of(whole_piece: Piece, group: Group) -> Body:
     """The part of a footprint that all tile sizes share. Cost: linear in the touches."""
+    piece, own = inside(whole_piece, group)
+    begin, end = own.begin, own.end
     whole = {t for k in range(begin, end) for t in piece.ops[k].reads if piece.reads_whole(k, t)}
     touches: list[_Touch] = []
     for k in range(begin, end):
@@ -125,6 +136,8 @@ def body_of(piece: Piece, begin: int, end: int) -> Body:
     outer = dict.fromkeys(touch.tensor for touch in touches if not touch.inner)
     dead = (t for t in outer if piece.last_touch[t] < end and not piece.tensors[t].output)
     return Body(
+        group=group,
+        piece=piece,
         begin=begin,
         end=end,
         touches=touches,
@@ -211,13 +224,14 @@ def _bytes_of_all(piece: Piece, touch: _Touch, group: Group) -> int:
     return piece.part_bytes(touch.tensor) * (group.outer if piece.tensors[touch.tensor].outer else 1)
 
 
-def footprint(piece: Piece, body: Body, group: Group, capacity: int, kind: CacheKind, page: int) -> Footprint:
+def footprint(body: Body, whole_group: Group, capacity: int, kind: CacheKind, page: int) -> Footprint:
     """
     The footprint of a group, a run of ops at so many samples a tile, on a cache of `capacity` bytes.
 
     page   bytes in which the cache counts
     cost   packing the scratch buffer; where two tiles exceed the cache, linear in the touches beside
     """
+    piece, group = body.piece, whole_group._replace(begin=body.begin, end=body.end)
     tiles = piece.tiles(group)
     sizes = _sizes(piece, body, group, page)
     slices = [count * group.outer for count in sizes.inner]
@@ -243,7 +257,7 @@ def footprint(piece: Piece, body: Body, group: Group, capacity: int, kind: Cache
     copied = sum(sizes.kept.values()) * tiles * fill
     shown = body.intermediate_bytes
     return Footprint(
-        group=group,
+        group=whole_group,
         tiles=tiles,
         halo=any(
             count * piece.extent(group.end - 1) > group.samples * piece.rows(t)

@@ -70,6 +70,33 @@ class Tensor:
     outer: bool = False
 
 
+class Part(NamedTuple):
+    """
+    A tensor that lies beside others.
+
+    via        the join through which it is one of them; -1: none
+    in_place   nobody else reads it, and an op makes it: in tiles it is computed where it is joined
+    """
+
+    tensor: int
+    via: int = -1
+    in_place: bool = False
+
+
+class Beside(NamedTuple):
+    """
+    Tensors that lie side by side, as a concatenation wants its operands: it moves no byte. So do the parts of what is
+    cut. In tiles of a group they do not lie so, and are copied (inside.py).
+
+    at     ops before it
+    last   the last op that reads them through it
+    """
+
+    at: int
+    last: int
+    parts: tuple[Part, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """
@@ -79,6 +106,7 @@ class Op:
     windows    which slices of each read; None: all of it. Where there are none: the same as of the result
     alike      away from the borders its tiles are one op, if they are a multiple of rows that its windows say
     outer      it computes an outer sample from those of its operands; its own kernel walks over them
+    via        for each read the join through which it is one, -1 where it is none; nothing if all are
     """
 
     name: str
@@ -89,6 +117,7 @@ class Op:
     windows: tuple[Window | None, ...] = ()
     alike: bool = True
     outer: bool = False
+    via: tuple[int, ...] = ()
 
 
 class Group(NamedTuple):
@@ -111,6 +140,7 @@ Plan = Sequence[Group]
 @dataclass(frozen=True)
 class Piece:
     """
+    joins    what lies side by side, in the order of `at`
     scratch  (begin, end) of a group -> where in the arena its inner tensors lie while it runs in tiles; of other groups
              `place_of_scratch` supposes it
     raises   ValueError where a tensor is written twice or after it is read, a batched tensor has no equal slices (in
@@ -121,6 +151,7 @@ class Piece:
     tensors: tuple[Tensor, ...]
     ops: tuple[Op, ...]
     outer: int = 1
+    joins: tuple[Beside, ...] = ()
     scratch: Mapping[tuple[int, int], tuple[Range, ...]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:

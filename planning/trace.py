@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from .arena import Buffer, arena_size, plan_offsets
 from .dead import Range
+from .inside import Inside, inside
 from .judge import Access, CacheKind, Replayed, judge
 from .piece import Group, Piece, Plan
 from .rows import Spans, spans_of
@@ -39,11 +40,11 @@ class InnerBuffers:
 def inner_buffers(piece: Piece, begin: int, end: int) -> InnerBuffers:
     """The inner tensors of a group of ops [begin, end), in the order in which they are written."""
     inner = [t for op in piece.ops[begin:end] for t in op.writes if piece.stays_inside(t, begin, end)]
-    return InnerBuffers(
-        tuple(inner),
-        tuple(map(piece.slice_bytes, inner)),
-        tuple((piece.producer[t], piece.last_touch[t] + 1) for t in inner),
-    )
+    lives = {t: (piece.producer[t], piece.last_touch[t] + 1) for t in inner}
+    for parts in piece.together if isinstance(piece, Inside) else ():
+        life = min(lives[t][0] for t in parts), max(lives[t][1] for t in parts)
+        lives.update(dict.fromkeys(parts, life))
+    return InnerBuffers(tuple(inner), tuple(map(piece.slice_bytes, inner)), tuple(lives.values()))
 
 
 def pack_inner(
@@ -65,7 +66,10 @@ def pack_inner(
 
 
 def scratch_offsets(piece: Piece, group: Group) -> tuple[dict[int, int], int]:
-    """Inner tensor -> its offset in the scratch memory of a group's tile; and the bytes of that memory."""
+    """
+    Inner tensor -> its offset in the scratch memory of a group's tile; and the bytes of that memory. Both as `inside`
+    gives them.
+    """
     inner = inner_buffers(piece, group.begin, group.end)
     if piece.is_of_samples(group):
         return pack_inner(inner, [piece.rows(t) * group.outer for t in inner.tensors])
@@ -80,7 +84,7 @@ def memory_of(piece: Piece, plan: Plan) -> Memory:
     ends = [t.address + t.bytes for t in piece.tensors if t.address is not None]
     ends += [end for ranges in piece.scratch.values() for _, end in ranges]
     arena = max(ends, default=0)
-    scratch = max((scratch_offsets(piece, group)[1] for group in plan), default=0)
+    scratch = max((scratch_offsets(*inside(piece, group))[1] for group in plan), default=0)
     count = len(piece.tensors)
     return Memory((*(t.bytes for t in piece.tensors), arena, scratch), count, count + 1)
 
@@ -90,15 +94,17 @@ def trace_of(piece: Piece, plan: Plan) -> Iterator[Access]:
     The accesses of a plan. A tensor is dead at the last op that touches it, slice by slice, but for slices that the
     next tile touches too.
     """
+    arena = len(piece.tensors)
     for group in plan:
-        inside, count = scratch_offsets(piece, group)
+        local, own = inside(piece, group)
+        offsets, count = scratch_offsets(local, own)
         place = piece.place_of_scratch(group.begin, group.end, count) if count else ()
-        by_rows = piece.ops[group.end - 1].tileable and not piece.is_of_samples(group)
-        spans = [spans_of(piece, group, k) if by_rows else Spans() for k in range(piece.steps(group))]
+        by_rows = local.ops[own.end - 1].tileable and not local.is_of_samples(own)
+        spans = [spans_of(local, own, k) if by_rows else Spans() for k in range(local.steps(own))]
         for begin in range(0, piece.outer, group.outer):
             samples = begin, min(piece.outer, begin + group.outer)
             for here, ahead in zip(spans, [*spans[1:], None], strict=True):
-                yield from _Tile(piece, group, inside, place, samples, here, ahead).accesses()
+                yield from _Tile(local, own, arena, offsets, place, samples, here, ahead).accesses()
 
 
 def length_of(piece: Piece, plan: Plan) -> int:
@@ -124,10 +130,14 @@ def replay(piece: Piece, plan: Plan, cache_bytes: int, kind: CacheKind, page: in
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """One tile of a group, of outer samples [begin, end); `ahead` are the rows of the next one of the round, if any."""
+    """
+    One tile of a group, of outer samples [begin, end); `ahead` are the rows of the next one of the round, if any. The
+    arena is buffer number `arena`, and the scratch memory of all groups the next.
+    """
 
     piece: Piece
     group: Group
+    arena: int
     inside: dict[int, int]
     place: tuple[Range, ...]
     samples: tuple[int, int]
@@ -206,14 +216,14 @@ class _Tile:
 
     def _in_scratch(self, at: int, length: int, write: bool, dead: bool) -> Iterator[Access]:
         """Bytes of the scratch memory: in the arena where the inner tensors would lie, or in a buffer of all groups."""
-        arena, end = len(self.piece.tensors), at + length
+        end = at + length
         if not self.place:
-            yield Access(arena + 1, at, length, write, dead)
+            yield Access(self.arena + 1, at, length, write, dead)
         here = 0
         for low, high in self.place:
             first, stop = max(at, here), min(end, here + high - low)
             if first < stop:
-                yield Access(arena, low + first - here, stop - first, write, dead)
+                yield Access(self.arena, low + first - here, stop - first, write, dead)
             here += high - low
 
     def _dies(self, k: int, t: int) -> bool:
@@ -223,4 +233,4 @@ class _Tile:
         address = self.piece.tensors[t].address
         if address is None:
             return Access(t, offset, length, write, last)
-        return Access(len(self.piece.tensors), address + offset, length, write, last)
+        return Access(self.arena, address + offset, length, write, last)

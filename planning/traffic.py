@@ -116,14 +116,14 @@ class Model:
     def shape(self, group: Group) -> Footprint:
         """A group's footprint; the part that all tile sizes share is kept for the next call."""
         body = self._body
-        if body is None or (body.begin, body.end) != (group.begin, group.end):
-            body = self._body = body_of(self.piece, group.begin, group.end)
-        found = footprint(self.piece, body, group, self.capacity, self.machine.cache, self.page)
-        return self._in_its_place(found, body) if found.scratch else found
+        if body is None or not body.is_of(group):
+            body = self._body = body_of(self.piece, group)
+        found = footprint(body, group, self.capacity, self.machine.cache, self.page)
+        return self._in_its_place(found) if found.scratch else found
 
-    def _in_its_place(self, shape: Footprint, body: Body) -> Footprint:
+    def _in_its_place(self, shape: Footprint) -> Footprint:
         """With the scratch as an item of its own, the same for groups whose scratch lies at one place."""
-        place = self.piece.place_of_scratch(body.begin, body.end, shape.scratch)
+        place = self.piece.place_of_scratch(shape.group.begin, shape.group.end, shape.scratch)
         if not place:
             return shape
         key = self._keys.setdefault(place[0][0], SCRATCH - 1 - len(self._keys))

@@ -31,6 +31,7 @@ from ..boxes import beside, box_behind, counted_from, cut_axis, lies_in
 from ..memory.bodies import is_inside
 from ..memory.tiles import tile_body
 from ..tiling import Tile, boxes_needed
+from .joins import Sides
 from .lying import Lying
 
 Reads: TypeAlias = "list[tuple[SSAValue, Box | None]]"
@@ -189,8 +190,9 @@ class _Builder:
             for value in values:
                 self.number.setdefault(value, len(self.number))
         tensors = [self._tensor(v, k, v in returned) for k, v in enumerate(self.number)]
-        ops = [self._op(op, r, w) for op, r, w in zip(self.ops, reads, writes, strict=True)]
-        piece = Piece(1, tuple(tensors), tuple(ops), self.outer)
+        sides = Sides(self.ops, self.views, self.atoms, self.number, last)
+        ops = [self._op(op, r, w, sides.via(op)) for op, r, w in zip(self.ops, reads, writes, strict=True)]
+        piece = Piece(1, tuple(tensors), tuple(ops), self.outer, sides.joins)
         described = Described(piece, list(self.number), self.ops, self.views, self.samples, self.axes)
         return replace(described, piece=described.lying_at(self.addresses))
 
@@ -384,7 +386,7 @@ class _Builder:
         rows, strips = shape[axis], prod(shape[:axis])
         return Tensor(name, size, output=output, rows=rows, strips=strips, outer=outer)
 
-    def _op(self, op: Operation, reads: Sequence[SSAValue], writes: Sequence[SSAValue]) -> Op:
+    def _op(self, op: Operation, reads: Sequence[SSAValue], writes: Sequence[SSAValue], via: tuple[int, ...]) -> Op:
         name = op.results[0].name_hint if op.results else None
         windows = tuple(self.windows.get(op, ()))
         extents = {self._all(v)[self.axis[v]][1] for v in (*reads, *writes) if v in self.axis}
@@ -400,6 +402,7 @@ class _Builder:
             windows,
             op not in self.unlike,
             op in self.samples,
+            via,
         )
 
 
