@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .dead import Range, common_bytes, without
 from .extents import Extents
-from .inside import Inside, inside
+from .inside import Inside, inside, only_copied
 from .judge import CacheKind
 from .piece import Group, Piece
 from .rows import has_equal_slices, spans_of
@@ -37,7 +37,7 @@ class Footprint:
     items                what is in memory, by storage (inner tensors are one item, SCRATCH)
     reads                tensors from outside the group; writes: tensors that outlive it; dying: last touched here
     scratch              bytes of the inner tensors of one tile, as the arena planner packs them
-    working_set          bytes of one tile: whole tensors, slices and scratch
+    working_set          bytes of one tile: whole tensors, slices and scratch; what is copied there counts once
     extra_read/written   bytes beyond the first touch of each item, all tiles
     spilled              written tensor -> share of it that the cache lost and had back
     intermediate_bytes   read by ops of the group of what ops of the group wrote; hit_share: of these, from L2
@@ -245,6 +245,7 @@ def footprint(body: Body, whole_group: Group, capacity: int, kind: CacheKind, pa
         if not touch.whole and not touch.inner:
             largest[touch.tensor] = max(size, largest.get(touch.tensor, 0))
     streams = sum(largest.values())
+    twice = only_copied(piece, largest)  # in the scratch, too
     whole = sum(item.bytes for item in items.values() if not item.batched)
     fill = piece.extent(group.end - 1) / group.samples * piece.outer / group.outer / tiles
     walk = _Walk(body, sizes.in_pages, (tiles, piece.steps(group)), fill, capacity, kind)
@@ -268,7 +269,7 @@ def footprint(body: Body, whole_group: Group, capacity: int, kind: CacheKind, pa
         writes=body.writes,
         dying=body.dying,
         scratch=scratch,
-        working_set=whole + streams,
+        working_set=whole + sum(size for t, size in largest.items() if t not in twice),
         extra_read=walk.read,
         extra_written=walk.written,
         spilled={t: lost / piece.tensors[t].bytes for t, lost in walk.spilled.items()},

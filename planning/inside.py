@@ -9,8 +9,8 @@ A group as its tiles see it: what lies side by side as a whole is copied, tile b
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from .piece import Beside, Group, Op, Piece, Tensor
@@ -24,10 +24,12 @@ class Inside(Piece):
 
     of        the piece that it is made of, and was checked
     together  tensors that lie in one scratch buffer, from the first that is written to the last that is read
+    copies    ops that copy
     """
 
     of: Piece | None = None
-    together: tuple[tuple[int, ...], ...] = field(default=())
+    together: tuple[tuple[int, ...], ...] = ()
+    copies: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         """As good as the piece that it is made of."""
@@ -37,6 +39,14 @@ class Inside(Piece):
         assert self.of is not None
         known = self.of.storage
         return (*known, *range(len(known), len(self.tensors)))
+
+
+def only_copied(piece: Piece, tensors: Iterable[int]) -> set[int]:
+    """Those of the tensors that a group reads to copy them, and for nothing else."""
+    if not isinstance(piece, Inside):
+        return set()
+    others = {t for k, op in enumerate(piece.ops[:-1]) if k not in piece.copies for t in (*op.reads, *op.writes)}
+    return set(tensors) - others
 
 
 def inside(piece: Piece, group: Group) -> tuple[Piece, Group]:
@@ -81,6 +91,7 @@ class _Builder:
         self.ops = list[Op]()
         self.known: dict[tuple[int, int], int] = {}
         self.together: list[tuple[int, ...]] = []
+        self.places: list[int] = []
 
     def build(self) -> tuple[Piece, Group]:
         piece, group = self.piece, self.group
@@ -88,7 +99,9 @@ class _Builder:
         j, join = next(waiting, (-1, None))
         for k in range(group.begin, group.end):
             while join is not None and join.at == k:
-                self.ops += self._copies(j, join)
+                for op in self._copies(j, join):
+                    self.places.append(len(self.ops))
+                    self.ops.append(op)
                 j, join = next(waiting, (-1, None))
             op = piece.ops[k]
             if any(via in self.copied for via in op.via):
@@ -105,6 +118,7 @@ class _Builder:
             piece.outer,
             of=piece,
             together=tuple(self.together),
+            copies=frozenset(self.places),
         )
         return found, group._replace(begin=0, end=end)
 

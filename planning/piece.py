@@ -152,7 +152,9 @@ class Piece:
     ops: tuple[Op, ...]
     outer: int = 1
     joins: tuple[Beside, ...] = ()
-    scratch: Mapping[tuple[int, int], tuple[Range, ...]] = field(default_factory=dict, hash=False)
+    scratch: Mapping[tuple[int, int], tuple[Range, ...]] = field(
+        default_factory=dict[tuple[int, int], tuple[Range, ...]], hash=False
+    )
 
     def __post_init__(self) -> None:
         if self.batch < 1 or self.outer < 1:

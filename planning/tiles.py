@@ -29,6 +29,8 @@ EVERY_END = 8
 STEPS = 16
 # So many ends in a row at which not one sample fits, and longer runs are not tried.
 HOPELESS = 8
+# Tile counts tried to find the least that fits.
+TRIALS = 3
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,8 @@ class _Search:
         """
         for way in run.ways:
             resident: list[Footprint] = []
-            for tiles in self._tile_counts(run, way, self.limit - way.whole):
+            least = self._least_that_fits(run, way)
+            for tiles in self._more(run, way, least) if least else ():
                 shapes = [shape for shape in self._shapes(run, way, tiles) if self._fits(shape, 0)]
                 resident += [shape for shape in shapes if all(shape.group != other.group for other in resident)]
                 if len({(shape.group.samples, shape.group.outer) for shape in resident}) == self.options.tile_counts:
@@ -281,7 +284,8 @@ class _Search:
                 return resident
         for way in run.ways:
             spare = way.whole - way.largest_whole
-            for tiles in self._tile_counts(run, way, self.limit - way.largest_whole)[:2] if spare else ():
+            least = self._least(run, way, self.limit - way.largest_whole) if spare else 0
+            for tiles in self._more(run, way, least)[:2] if least else ():
                 for shape in self._shapes(run, way, tiles):
                     if self._fits(shape, spare):
                         return [shape]
@@ -291,14 +295,25 @@ class _Search:
         """`spare`: bytes that need not be in the cache all the time."""
         return shape.working_set - spare <= self.limit and shape.hit_share >= self.options.fusion_threshold
 
-    def _tile_counts(self, run: Run, way: Way, room: int) -> list[int]:
-        slices = run.slices(way)
+    def _least(self, run: Run, way: Way, room: int) -> int:
+        """Tiles that are needed for one to be in `room` bytes, at least; 0 where not one slice is."""
         fitting = room // max(1, run.bytes_a_slice(way))
-        if fitting < 1:
-            return []
-        least = max(2, -(-slices // fitting))
-        counts = (least, least + 1, 2 * least, 4 * least, slices)
-        return sorted({min(n, slices) for n in counts})
+        return max(2, -(-run.slices(way) // fitting)) if fitting >= 1 else 0
+
+    def _least_that_fits(self, run: Run, way: Way) -> int:
+        """The same of resident weights, and what windows overlap and the packing add: found in a few trials."""
+        room = self.limit - way.whole
+        least = self._least(run, way, room)
+        for _ in range(TRIALS if 0 < least < run.slices(way) else 0):
+            needed = min((shape.working_set for shape in self._shapes(run, way, least)), default=0)
+            if needed <= self.limit:
+                break
+            least = min(run.slices(way), max(least + 1, -(-least * (needed - way.whole) // room)))
+        return least
+
+    def _more(self, run: Run, way: Way, least: int) -> list[int]:
+        slices = run.slices(way)
+        return sorted({min(n, slices) for n in (least, least + 1, 2 * least, 4 * least, slices)})
 
     def _shapes(self, run: Run, way: Way, tiles: int) -> list[Footprint]:
         """Of a run in about so many tiles: what overlaps computed again, and kept."""
