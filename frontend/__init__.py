@@ -3,8 +3,9 @@ ONNX in and out.
 
     model.onnx --wire--> light ModelProto --importer--> ge on tensors --exporter--> light ModelProto --wire--> m.onnx
 
-Files: wire/ (weights stay in files), importer.py, exporter.py, nodes.py (one op <-> one node), attributes.py and
-values.py (the pieces of both).
+Files: wire/ (weights stay in files), importer.py, graphs.py (a model before it is read), exporter.py, graph_exporter.py
+(bodies as graphs), nodes.py (one op <-> one node), known.py (which op a node is), attributes.py and values.py (the
+pieces of both).
 """
 
 from .exporter import export_model, node_count

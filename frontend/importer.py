@@ -7,8 +7,6 @@ attributes and operands; else ge.opaque. Constants whose data is large are refer
 
 from __future__ import annotations
 
-import contextlib
-import heapq
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +14,6 @@ from typing import Any, cast
 import numpy as np
 import onnx
 import onnx.defs
-import onnx.shape_inference
 from onnx import (
     AttributeProto,
     GraphProto,
@@ -56,6 +53,7 @@ from ..dialects.ge.types import UnknownType, element_of, is_tensor, shape_of, te
 from . import wire
 from .attributes import plain_value, to_mlir
 from .described import described
+from .graphs import declared_types, in_order, inlined, label_of, opsets_of
 from .known import KnownNodes, schema_of
 from .nodes import OPSETS, SPARSE, opsets_attr
 from .values import dims_from_proto, tensor_from_proto, type_from_proto
@@ -79,8 +77,8 @@ def import_model(source: Path | ModelProto) -> ModuleOp:
 
 class _Importer:
     def __init__(self, model: ModelProto) -> None:
-        self.opsets = _opsets(model)
-        self.proto = _inlined(model)
+        self.opsets = opsets_of(model)
+        self.proto = inlined(model)
         self.symbols: dict[str, str] = {}
         self.types: dict[str, Attribute] | None = None
         self.depth = 0
@@ -169,15 +167,15 @@ class _Importer:
             op = self.sparse(sparse)
             block.add_op(op)
             scope[sparse.values.name] = op.results[0]
-        for node in _in_order(graph, scope):
+        for node in in_order(graph, scope):
             try:
                 self.node(block, node, scope)
             except InputError as err:
-                raise InputError(err.message, err.file, err.node or _label(node)) from None
+                raise InputError(err.message, err.file, err.node or label_of(node)) from None
             except VerifyException as err:
                 # The message names the node already where it has a name.
                 text = str(err).partition("\n\n")[0] if "\n\n" in str(err) else str(err)
-                raise InputError(text.removeprefix(f'node "{_label(node)}": '), node=_label(node)) from None
+                raise InputError(text.removeprefix(f'node "{label_of(node)}": '), node=label_of(node)) from None
 
     def sparse(self, sparse: SparseTensorProto) -> Operation:
         """A sparse initialiser: the constant that ONNX has an operator for, with a mark of where an export puts it."""
@@ -331,7 +329,7 @@ class _Importer:
     def type_of(self, name: str) -> Attribute:
         """What ONNX's own inference, or the model, says of a value; asked for what only ge.opaque gives."""
         if self.types is None:
-            self.types = _declared_types(self.proto)
+            self.types = declared_types(self.proto)
         return self.types.get(name, UnknownType())
 
 
@@ -346,101 +344,13 @@ _CONSTANTS: dict[str, Any] = {
 """Attributes of Constant that are numbers or strings -> dtype."""
 
 
-# ------------------------------------------------------------------ the model as a whole
-
-
-def _opsets(model: ModelProto) -> dict[str, int]:
-    newest = onnx.defs.onnx_opset_version()
-    opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
-    if not opsets and model.ir_version < 3:
-        opsets[""] = 1  # before IR version 3 there was nothing to import
-    if not 1 <= opsets.get("", 1) <= newest:
-        raise InputError(f"opset {opsets['']} is not known: this version reads opset 1 to {newest}")
-    return opsets
-
-
-def _inlined(model: ModelProto) -> ModelProto:
-    if not model.functions:
-        return model
-    import onnx.inliner
-
-    try:
-        return onnx.inliner.inline_local_functions(model, convert_version=True)
-    except Exception as err:
-        raise InputError(f"local functions cannot be inlined: {err}") from None
-
-
-def _declared_types(model: ModelProto) -> dict[str, Attribute]:
-    # It refuses some models that run; then only what they say themselves is known.
-    with contextlib.suppress(Exception):
-        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    types: dict[str, Attribute] = {}
-
-    def collect(graph: GraphProto) -> None:
-        for info in [*graph.value_info, *graph.output]:
-            if info.HasField("type"):
-                type_ = type_from_proto(info.type)
-                # Branches may use one name for different things.
-                types[info.name] = type_ if types.get(info.name, type_) == type_ else UnknownType()
-        for node in graph.node:
-            for attribute in node.attribute:
-                if attribute.HasField("g"):
-                    collect(attribute.g)
-
-    collect(model.graph)
-    return types
-
-
-def _in_order(graph: GraphProto, outer: dict[str, SSAValue]) -> Sequence[NodeProto]:
-    """The nodes with each after those that it reads; as they stand wherever they stand right."""
-    made_by: dict[str, int] = {}
-    for k, node in enumerate(graph.node):
-        for output in filter(None, node.output):
-            if made_by.setdefault(output, k) != k:
-                raise InputError(f"value {output!r} has two definitions", node=_label(node))
-    reads = [{made_by[n] for n in _reads(node) if n in made_by and n not in outer} for node in graph.node]
-    if all(d < k for k, needed in enumerate(reads) for d in needed):
-        return graph.node
-    waiting = [len(needed) for needed in reads]
-    readers: list[list[int]] = [[] for _ in reads]
-    for k, needed in enumerate(reads):
-        for d in needed:
-            readers[d].append(k)
-    ready = [k for k, n in enumerate(waiting) if not n]
-    order: list[NodeProto] = []
-    while ready:
-        k = heapq.heappop(ready)
-        order.append(graph.node[k])
-        for reader in readers[k]:
-            waiting[reader] -= 1
-            if not waiting[reader]:
-                heapq.heappush(ready, reader)
-    if len(order) < len(reads):
-        stuck = next(node for node, n in zip(graph.node, waiting, strict=True) if n)
-        raise InputError("the graph has a cycle through this node", node=_label(stuck))
-    return order
-
-
-def _reads(node: NodeProto) -> Iterable[str]:
-    """Names that a node reads from around it, those that its bodies read included."""
-    yield from filter(None, node.input)
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            graph = attribute.g
-            own = {x.name for x in (*graph.input, *graph.initializer)}
-            own.update(name for inner in graph.node for name in inner.output)
-            for inner in graph.node:
-                yield from (name for name in _reads(inner) if name not in own)
-            yield from (o.name for o in graph.output if o.name not in own)
+# ------------------------------------------------------------------ small things
 
 
 def _deterministic(schema: onnx.defs.OpSchema, has_bodies: bool) -> bool:
     # ONNX calls If, Loop and Scan nondeterministic for what their bodies may hold: those are looked at themselves.
     # onnx's stubs leave `node_determinism` out.
     return has_bodies or cast(Any, schema).node_determinism.name == "Deterministic"
-
-
-# ------------------------------------------------------------------ small things
 
 
 def _described(info: ValueInfoProto) -> dict[str, Attribute]:
@@ -468,10 +378,6 @@ def _refuse_twice(names: Sequence[str], what: str) -> None:
     if len(set(names)) < len(names):
         twice = next(n for k, n in enumerate(names) if n in names[:k])
         raise InputError(f"{what} {twice!r} has two definitions")
-
-
-def _label(node: NodeProto) -> str:
-    return node.name or next(filter(None, node.output), "") or node.op_type
 
 
 def _common(a: Attribute, b: Attribute) -> Attribute:

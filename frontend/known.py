@@ -29,7 +29,7 @@ from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.shapes import RankUnknown
 from ..dialects.ge.types import UnknownType, element_of, tensor_type
 from .attributes import declared_value, to_mlir
-from .exporter import GraphExporter
+from .graph_exporter import GraphExporter
 from .nodes import node_of
 from .values import FileSymbol, i64_vector, value_info
 

@@ -18,8 +18,8 @@ from ..dialects.ge.errors import InputError, node_name
 from ..dialects.ge.interfaces import Composed, Elementwise, Movement, View
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.types import element_of, is_element, tensor_type
-from ..frontend.exporter import GraphExporter, resolved
-from ..frontend.nodes import node_of
+from ..frontend.graph_exporter import GraphExporter
+from ..frontend.nodes import node_of, resolved
 from .meanings import MEANINGS
 
 if TYPE_CHECKING:
