@@ -19,8 +19,9 @@ from ...planning import Group, Plan
 from ...planning.rows import stride
 from ...planning.runs import Run, Way
 from ...targets import Target
+from .forming import Formed
 from .judged import Judged
-from .l2_fusion import Formed, L2Fusion
+from .l2_fusion import L2Fusion
 from .tune import Task
 
 Cut: TypeAlias = Literal["samples", "rows", "lines"]

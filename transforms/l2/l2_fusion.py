@@ -27,15 +27,12 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringA
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from ...dialects.ge.attributes import L2TilingAttr
 from ...dialects.ge.bodies import FusionOp, yielded
 from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import InputError, UsageError, text_of
 from ...dialects.ge.kernel_tile import kernel_tile_of
-from ...dialects.ge.types import shape_of
 from ...planning import (
     Group,
-    GroupTraffic,
     Model,
     Plan,
     SearchOptions,
@@ -52,15 +49,14 @@ from ...planning import (
 from ...targets import MIB, Target
 from ...targets import get as get_target
 from ..base import GePass
-from ..fusion.fusion import CannotFuse, fuse, inline
+from ..fusion.fusion import inline
 from ..fusion.names import resolve
 from ..memory.arena import is_on_buffers
 from ..memory.free_dims import refuse_free_dims
-from ..memory.tiles import tiled
 from ..report import Report, changed, collecting, figure, missed
 from ..rewriting import functions
+from .forming import Formed, form_all
 from .judged import Judged, is_group, judged
-from .lying import Lying
 from .piece import Described, describe
 from .tune import NOTHING_TO_GAIN, Applied, Planner, Task, Tuner, Untuned
 from .walking import forget_walks, say_walks
@@ -87,12 +83,12 @@ LEAST_PAGE = 64
 """Bytes of a line of a cache: finer is no cache's, and takes the judge as much longer."""
 
 
-class Formed(NamedTuple):
-    """A group of a plan as an op, and the bytes that the model says it saves."""
+class Settled(NamedTuple):
+    """What is left of a plan: groups, ops that say how they walk, and what is moved with them."""
 
-    saved: float
-    fusion: FusionOp
-    group: Group
+    kept: list[Formed]
+    walks: dict[Operation, Group]
+    after: Judged
 
 
 @dataclass(frozen=True)
@@ -208,16 +204,10 @@ class L2Fusion(GePass):
         if described is None:
             missed(function, "has no groups: it is not static, or has no batch and no rows to cut")
             return
-        task = self._task(function, described, before.lying, machine, options, barred)
+        task = self._task(function, described, before, machine, options, barred)
         model = Model(task.piece, machine, self.page)
         plan = planner.plan(task, partial(self._searched, task, before.bytes))
-        formed = self._form_all(described, plan, task.singles, model, machine)
-        walks = say_walks(described, walks_in(plan, task.singles))
-        kept, after = self._keep_judged(function, formed, before, machine)
-        if not formed:
-            missed(function, "has no groups: none is modelled to pay")
-        if walks and not kept:
-            after = self._keep_walks(function, walks, before, machine)
+        kept, walks, after = self._settled(function, described, plan, task.singles, before, machine)
         figure("groups", len(kept))
         if walks:
             figure("kernel tiles", len(walks))
@@ -246,7 +236,7 @@ class L2Fusion(GePass):
         self,
         function: FuncOp,
         described: Described,
-        lying: Lying,
+        before: Judged,
         machine: Target,
         options: SearchOptions,
         barred: set[str],
@@ -254,19 +244,30 @@ class L2Fusion(GePass):
         out = frozenset(k for k, op in enumerate(described.ops) if is_group(op) or types_of(op) & barred)
         singles = single_plan(described.piece, machine, self.page)
         rules = tuple(sorted(barred))
-        lowered = partial(self._lowered, function, lying, machine, singles)
+        lowered = partial(self._lowered, function, before, machine, singles)
         name = function.sym_name.data
         return Task(name, described.piece, machine, self.page, options, out, rules, singles, lowered)
 
-    def _lowered(self, function: FuncOp, lying: Lying, machine: Target, singles: Plan, plan: Plan) -> Judged:
-        """What a function moves with a plan's groups, by the loops that they become; of a copy."""
+    def _lowered(self, function: FuncOp, before: Judged, machine: Target, singles: Plan, plan: Plan) -> Judged:
+        """What a function moves with what is left of a plan, by the loops that it becomes; of a copy."""
         copy = function.clone()
-        described = describe(copy, lying.of(function, copy))
+        described = describe(copy, before.lying.of(function, copy))
         assert described is not None
         with collecting(Report()):
-            self._form_all(described, plan, singles, Model(described.piece, machine, self.page), machine)
-        say_walks(described, walks_in(plan, singles))
-        return judged(copy, machine, self.page)
+            return self._settled(copy, described, plan, singles, before, machine).after
+
+    def _settled(
+        self, function: FuncOp, described: Described, plan: Plan, singles: Plan, before: Judged, machine: Target
+    ) -> Settled:
+        """Puts a plan on a function, as far as the judge finds it better than what was `before`."""
+        formed = form_all(described, plan, singles, Model(described.piece, machine, self.page), machine)
+        walks = say_walks(described, walks_in(plan, singles))
+        kept, after = self._keep_judged(function, formed, before, machine)
+        if not formed:
+            missed(function, "has no groups: none is modelled to pay")
+        if walks and not kept:
+            after = self._keep_walks(function, walks, before, machine)
+        return Settled(kept, walks, after)
 
     def _searched(self, task: Task, judged_before: int) -> list[Group]:
         """The plan that the model finds, or what of it holds before its own trace: whichever is better as loops."""
@@ -290,33 +291,6 @@ class L2Fusion(GePass):
     @staticmethod
     def _worth(found: Judged) -> tuple[float, int]:
         return found.seconds or 0.0, found.bytes
-
-    def _form_all(self, described: Described, plan: Plan, singles: Plan, model: Model, machine: Target) -> list[Formed]:
-        """Makes the plan's groups."""
-        modelled = model.evaluate(plan)
-        formed: list[Formed] = []
-        for k in reversed(range(len(plan))):
-            group, traffic = plan[k], modelled.groups[k]
-            if group.end - group.begin == 1:
-                continue
-            # What the group saves shows in the whole: it also leaves the cache to what runs after it.
-            without = [*plan[:k], *singles[group.begin : group.end], *plan[k + 1 :]]
-            saved = model.evaluate(without).total - modelled.total
-            ops = _members(described, group)
-            try:
-                fusion = fuse(ops, "L2")
-            except CannotFuse as err:
-                missed(ops[-1], f"no group: {err}")
-                continue
-            tiling = _tiling(described, group, fusion, traffic, saved, machine)
-            if tiling is not None:
-                fusion.properties["tiling"] = tiling
-            if tiling is None or tiled(fusion) is None:
-                missed(fusion, "no group: its tiles cannot be run in a loop")
-                inline(fusion)
-                continue
-            formed.append(Formed(saved, fusion, group))
-        return formed
 
     def _keep_judged(
         self, function: FuncOp, formed: Sequence[Formed], without: Judged, machine: Target
@@ -378,48 +352,6 @@ def _put_in_block(groups: Sequence[FusionOp], block: int) -> None:
     for group in groups:
         assert group.tiling is not None
         group.properties["tiling"] = group.tiling.in_block(block)
-
-
-def _members(described: Described, group: Group) -> list[Operation]:
-    """The ops of a group in order, and what moves no byte between them."""
-    inside = described.ops[group.begin : group.end]
-    order = list(inside)
-    views = [(at, view) for at, view in described.views if group.begin < at < group.end]
-    made: set[Operation] = set(inside)
-    for _, view in views:
-        if any(v.owner in made for v in view.operands):
-            made.add(view)
-    read: set[Operation] = set(inside)
-    for _, view in reversed(views):
-        if view in made and any(use.operation in read for r in view.results for use in r.uses):
-            read.add(view)
-    for at, view in reversed(views):
-        if view in read:
-            order.insert(at - group.begin, view)
-    return order
-
-
-def _tiling(
-    described: Described, group: Group, fusion: FusionOp, traffic: GroupTraffic, saved: float, machine: Target
-) -> L2TilingAttr | None:
-    """What stands on a group; None where a result is not cut into its tiles."""
-    found = [described.cuts(group, v) for v in yielded(fusion.body) if shape_of(v.type)]
-    cuts = [loops for loops in found if loops is not None]
-    if not cuts or len(cuts) < len(found):
-        return None
-    if all(loops == cuts[0] for loops in cuts):
-        cuts = cuts[:1]
-    return L2TilingAttr.of(
-        [[axis for axis, _ in loops] for loops in cuts],
-        [[size for _, size in loops] for loops in cuts],
-        traffic.tiles,
-        halo="none" if not traffic.halo else "lines" if group.lines else "recompute",
-        weights="resident" if traffic.working_set <= machine.l2_bytes else "streamed",
-        working_set=traffic.working_set,
-        bytes_before=int(traffic.read + traffic.written + saved),
-        bytes_after=int(traffic.read + traffic.written),
-        hit_share=traffic.hit_share,
-    )
 
 
 def types_of(op: Operation) -> set[str]:
