@@ -44,9 +44,9 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects.ge.bodies import YieldOp
 from ..dialects.ge.constants import ConstantOp, WeightsOp
 from ..dialects.ge.control import IfOp
-from ..dialects.ge.core import set_names
 from ..dialects.ge.data import Array, value_of, weight_in
 from ..dialects.ge.errors import InputError
+from ..dialects.ge.names import set_names
 from ..dialects.ge.opaque import OpaqueOp
 from ..dialects.ge.text import value_name
 from ..dialects.ge.types import UnknownType, element_of, is_tensor, shape_of, tensor_type

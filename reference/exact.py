@@ -32,13 +32,7 @@ from ..dialects.ge.convolution import ConvOp
 from ..dialects.ge.core import GeOp
 from ..dialects.ge.einsum import EinsumOp
 from ..dialects.ge.interfaces import Composed
-from ..dialects.ge.normalization import (
-    GroupNormalizationOp,
-    InstanceNormalizationOp,
-    LpNormalizationOp,
-    LRNOp,
-    MeanVarianceNormalizationOp,
-)
+from ..dialects.ge.normalization import GroupNormalizationOp, InstanceNormalizationOp
 from ..dialects.ge.pooling import AveragePoolOp, GlobalAveragePoolOp, GlobalLpPoolOp, LpPoolOp
 from ..dialects.ge.recurrent import GRUOp, LSTMOp, RNNOp
 from ..dialects.ge.reduction import (
@@ -55,6 +49,7 @@ from ..dialects.ge.sampling import DeformConvOp
 from ..dialects.ge.softmax import LogSoftmaxOp, SoftmaxOp
 from ..dialects.ge.state import LinearAttentionOp
 from ..dialects.ge.transposed_convolution import ConvTransposeOp
+from ..dialects.ge.unscaled_normalization import LpNormalizationOp, LRNOp, MeanVarianceNormalizationOp
 from .evaluator import composed, evaluate, typed
 
 Array = npt.NDArray[Any]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ..dialects.ge.convolution import Convolution, ConvOp
 from ..dialects.ge.core import GeOp
-from ..dialects.ge.normalization import GroupNormalizationOp, LpNormalizationOp, LRNOp
+from ..dialects.ge.normalization import GroupNormalizationOp
 from ..dialects.ge.pooling import (
     AveragePoolOp,
     GlobalAveragePoolOp,
@@ -35,6 +35,7 @@ from ..dialects.ge.pooling import (
 from ..dialects.ge.quantized import ConvIntegerOp, MatMulIntegerOp, QLinearConvOp, QLinearMatMulOp
 from ..dialects.ge.transposed_convolution import ConvTransposeOp
 from ..dialects.ge.types import element_of
+from ..dialects.ge.unscaled_normalization import LpNormalizationOp, LRNOp
 from ..dialects.ge.window import Layout, Windowed
 
 Array = npt.NDArray[Any]

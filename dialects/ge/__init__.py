@@ -52,6 +52,7 @@ from . import (
     state,
     transposed_convolution,
     trigonometry,
+    unscaled_normalization,
 )
 from .attributes import L2TilingAttr, RawAttr, SplatAttr, StringsAttr, WeightAttr
 from .core import GeOp
@@ -94,6 +95,7 @@ FAMILIES = (
     state,
     transposed_convolution,
     trigonometry,
+    unscaled_normalization,
 )
 """Modules with the ops that stand for ONNX operators."""
 

@@ -41,7 +41,6 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, HasParent, Pure, SymbolOpInterface, SymbolUserOpInterface
 
 from .attributes import RawAttr, SplatAttr, StringsAttr, WeightAttr
-from .core import NODE, OUTPUTS, parse_names, print_names
 from .data import (
     INLINE,
     SIDECAR,
@@ -60,6 +59,7 @@ from .errors import fail
 from .gears import gears
 from .info import Info
 from .kinds import Kind
+from .names import NODE, OUTPUTS, parse_names, print_names
 from .types import (
     StringType,
     byte_size,

@@ -13,12 +13,13 @@ from xdsl.printer import Printer
 from xdsl.traits import RecursiveMemoryEffect
 
 from .bodies import YieldOp
-from .core import NODE, OUTPUTS, GeOp, ge_op, info_of, parse_names, print_names
+from .core import GeOp, ge_op, info_of
 from .declare import OnnxName, integer, opt_ints, opt_operand, var_operands, var_results
 from .dims import Dim, unknown_size
 from .errors import fail
 from .info import Info, axis_of, same_dim
 from .kinds import Kind
+from .names import NODE, OUTPUTS, parse_names, print_names
 from .shapes import rank_unknown
 from .types import is_element, is_tensor, shape_of
 

@@ -24,9 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DenseArrayBase,
-    StringAttr,
     TensorType,
     f32,
     i32,
@@ -55,8 +53,7 @@ from .errors import fail
 from .info import Info, info_of_type
 from .kernel_tile import KERNEL_TILE, check_kernel_tile
 from .kinds import Kind
-
-NODE, OUTPUTS = "onnx.node", "onnx.outputs"
+from .names import NODE, OUTPUTS, parse_names, print_names
 
 _UNKNOWN = TensorType(f32, [])  # of a result that is not inferred yet
 
@@ -314,43 +311,6 @@ class PureOp(GeOp):
     """An op without effects whose results depend on its operands and attributes alone: most of ONNX."""
 
     traits = traits_def(Pure())
-
-
-def print_names(printer: Printer, attributes: dict[str, Attribute]) -> None:
-    """` onnx "node" ["output"]`, of what is there."""
-    node, outputs = attributes.get(NODE), attributes.get(OUTPUTS)
-    if node is None and outputs is None:
-        return
-    printer.print_string(" onnx")
-    for attr in (node, outputs):
-        if attr is not None:
-            printer.print_string(" ")
-            printer.print_attribute(attr)
-
-
-def parse_names(parser: Parser, attributes: dict[str, Attribute]) -> None:
-    if parser.parse_optional_keyword("onnx") is None:
-        return
-    if (node := _parse_optional_text(parser)) is not None:
-        attributes[NODE] = node
-    outputs = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_optional_text(parser))
-    if outputs is not None:
-        attributes[OUTPUTS] = ArrayAttr([o for o in outputs if o is not None])
-
-
-def _parse_optional_text(parser: Parser) -> StringAttr | None:
-    text = parser.parse_optional_str_literal()
-    if text is None:
-        raw = parser.parse_optional_bytes_literal()
-        text = None if raw is None else raw.decode("utf-8", "replace")
-    return None if text is None else StringAttr(text)
-
-
-def set_names(op: Operation, node: str | None, outputs: Sequence[str] | None = None) -> None:
-    if node:
-        op.attributes[NODE] = StringAttr(node)
-    if outputs:
-        op.attributes[OUTPUTS] = ArrayAttr([StringAttr(o) for o in outputs])
 
 
 OpT = TypeVar("OpT", bound=type[GeOp])

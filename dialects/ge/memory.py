@@ -31,11 +31,11 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, IsolatedFromAbove, MemoryEffect, MemoryEffectKind, Pure
 
 from .bodies import check_body, contents_type, parse_isolated
-from .core import NODE, OUTPUTS, parse_names, print_names
 from .errors import fail
 from .interfaces import has_bytes
 from .kernel_tile import check_kernel_tile
 from .kinds import Kind
+from .names import NODE, OUTPUTS, parse_names, print_names
 from .types import element_of, is_as_wide, nbytes
 
 

@@ -35,10 +35,10 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, is_side_effect_free
 
-from .core import NODE, OUTPUTS, parse_names, print_names
 from .declare import parse_text
 from .errors import fail, text_of
 from .kinds import Kind
+from .names import NODE, OUTPUTS, parse_names, print_names
 
 
 class _OpaqueEffects(MemoryEffect):

@@ -19,7 +19,7 @@ from gecc.dialects.ge import ONNX_OPS
 from gecc.dialects.ge.bodies import YieldOp
 from gecc.dialects.ge.constants import constant
 from gecc.dialects.ge.control import IfOp
-from gecc.dialects.ge.core import set_names
+from gecc.dialects.ge.names import set_names
 from gecc.dialects.ge.types import element_of, shape_of, tensor_type
 
 F32 = element_of(np.dtype(np.float32)).type

@@ -12,9 +12,6 @@ from gecc.dialects.ge.normalization import (
     GroupNormalizationOp,
     InstanceNormalizationOp,
     LayerNormalizationOp,
-    LpNormalizationOp,
-    LRNOp,
-    MeanVarianceNormalizationOp,
     RMSNormalizationOp,
 )
 from gecc.dialects.ge.pooling import (
@@ -41,6 +38,7 @@ from gecc.dialects.ge.reduction import (
 from gecc.dialects.ge.selection import ArgMaxOp, ArgMinOp, TopKOp
 from gecc.dialects.ge.softmax import CumProdOp, CumSumOp, HardmaxOp, LogSoftmaxOp, SoftmaxOp
 from gecc.dialects.ge.transposed_convolution import ConvTransposeOp
+from gecc.dialects.ge.unscaled_normalization import LpNormalizationOp, LRNOp, MeanVarianceNormalizationOp
 
 Rng = np.random.Generator
 

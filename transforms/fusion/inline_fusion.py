@@ -20,8 +20,8 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 
 from ...dialects.ge.bodies import FusionOp
-from ...dialects.ge.core import OUTPUTS
 from ...dialects.ge.interfaces import is_pure
+from ...dialects.ge.names import OUTPUTS
 from ..base import GePass
 from ..report import count
 from .fusion import inline

@@ -16,12 +16,13 @@ from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.conversion import CastOp
 from ...dialects.ge.gather import ScatterElementsOp, ScatterNDOp
 from ...dialects.ge.interfaces import Movement, Reduction, View
-from ...dialects.ge.normalization import BatchNormalizationOp, MeanVarianceNormalizationOp, Normalization
+from ...dialects.ge.normalization import BatchNormalizationOp, Normalization
 from ...dialects.ge.pooling import GlobalMaxPoolOp
 from ...dialects.ge.quantization import DynamicQuantizeLinearOp, Scaled
 from ...dialects.ge.quantized import QuantizedProduct
 from ...dialects.ge.shape import RangeOp
 from ...dialects.ge.types import shape_of
+from ...dialects.ge.unscaled_normalization import MeanVarianceNormalizationOp
 from ..operands import element_type, has_floats
 
 LOSES = (

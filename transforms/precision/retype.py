@@ -19,9 +19,10 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.ge.constants import ConstantOp
 from ...dialects.ge.control import IfOp, Iteration
 from ...dialects.ge.conversion import CastOp
-from ...dialects.ge.core import OUTPUTS, GeOp, set_names
+from ...dialects.ge.core import GeOp
 from ...dialects.ge.data import Array, array_of, find_module, value_of
 from ...dialects.ge.errors import text_of
+from ...dialects.ge.names import OUTPUTS, set_names
 from ...dialects.ge.shape import ConstantOfShapeOp
 from ...dialects.ge.types import shape_of, tensor_type
 from ..base import NAMES

@@ -22,8 +22,8 @@ from xdsl.ir import Operation
 
 from ...dialects.ge.contraction import GemmOp
 from ...dialects.ge.convolution import ConvOp
-from ...dialects.ge.core import OUTPUTS
 from ...dialects.ge.data import Array
+from ...dialects.ge.names import OUTPUTS
 from ...dialects.ge.normalization import BatchNormalizationOp
 from ...dialects.ge.transposed_convolution import ConvTransposeOp
 from ..base import GePass

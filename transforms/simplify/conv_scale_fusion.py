@@ -21,9 +21,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...dialects.ge.arithmetic import AddOp, DivOp, MulOp, SubOp
-from ...dialects.ge.core import OUTPUTS
 from ...dialects.ge.data import Array
 from ...dialects.ge.math import NegOp
+from ...dialects.ge.names import OUTPUTS
 from ..base import GePass
 from ..operands import split_constant
 from ..report import count, missed

@@ -19,9 +19,10 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.composed import expanded
-from ...dialects.ge.core import NODE, OUTPUTS, GeOp, set_names
+from ...dialects.ge.core import GeOp
 from ...dialects.ge.errors import text_of
 from ...dialects.ge.interfaces import Composed
+from ...dialects.ge.names import NODE, OUTPUTS, set_names
 from ...dialects.ge.opaque import OpaqueOp
 from ...dialects.ge.types import is_static
 from ...frontend.nodes import is_writable, names_of_outputs

@@ -18,8 +18,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from ...dialects.ge.constants import ConstantOp
-from ...dialects.ge.core import set_names
 from ...dialects.ge.errors import text_of
+from ...dialects.ge.names import set_names
 from ..base import GePass
 from ..report import count
 from ..rewriting import functions, sync_type

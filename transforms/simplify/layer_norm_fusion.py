@@ -20,8 +20,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ge.arithmetic import AddOp, DivOp, MulOp, SubOp
 from ...dialects.ge.constants import ConstantOp, constant
-from ...dialects.ge.core import OUTPUTS, GeOp
+from ...dialects.ge.core import GeOp
 from ...dialects.ge.data import Array, find_module
+from ...dialects.ge.names import OUTPUTS
 from ...dialects.ge.normalization import LayerNormalizationOp
 from ...dialects.ge.reduction import ReduceMeanOp
 from ...dialects.ge.types import shape_of

@@ -20,10 +20,11 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ge.arithmetic import DivOp, MulOp
 from ...dialects.ge.contraction import MatMulOp
-from ...dialects.ge.core import OUTPUTS, GeOp
+from ...dialects.ge.core import GeOp
 from ...dialects.ge.data import Array
 from ...dialects.ge.interfaces import View
 from ...dialects.ge.movement import TransposeOp
+from ...dialects.ge.names import OUTPUTS
 from ..base import GePass
 from ..operands import adds_no_axis, has_floats, number, split_constant
 from ..report import count

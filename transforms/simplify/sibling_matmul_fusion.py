@@ -23,8 +23,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.ge.arithmetic import AddOp
 from ...dialects.ge.constants import constant
 from ...dialects.ge.contraction import MatMulOp
-from ...dialects.ge.core import OUTPUTS, GeOp
+from ...dialects.ge.core import GeOp
 from ...dialects.ge.data import Array
+from ...dialects.ge.names import OUTPUTS
 from ...dialects.ge.slicing import SplitOp
 from ...dialects.ge.types import shape_of
 from ..base import GePass

@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.ge.constants import constant
-from ...dialects.ge.core import OUTPUTS
 from ...dialects.ge.movement import ReshapeOp, TransposeOp
+from ...dialects.ge.names import OUTPUTS
 from ...dialects.ge.shapes import numbers_in
 from ...dialects.ge.slicing import SplitOp
 from ...dialects.ge.types import shape_of, tensor_type

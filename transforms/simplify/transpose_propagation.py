@@ -28,12 +28,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ge.constants import ConstantOp, constant
-from ...dialects.ge.core import OUTPUTS, GeOp
+from ...dialects.ge.core import GeOp
 from ...dialects.ge.dims import Dim, exact_quotient
 from ...dialects.ge.info import Info
 from ...dialects.ge.interfaces import Elementwise, is_pure
 from ...dialects.ge.kernel_tile import KERNEL_TILE
 from ...dialects.ge.movement import ReshapeOp, TransposeOp
+from ...dialects.ge.names import OUTPUTS
 from ...dialects.ge.padding import PadOp
 from ...dialects.ge.reduction import Reduce
 from ...dialects.ge.slicing import ConcatOp, SliceOp, SplitOp

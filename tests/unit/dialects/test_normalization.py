@@ -8,8 +8,9 @@ import pytest
 from onnx import TensorProto, helper
 from xdsl.utils.exceptions import VerifyException
 
-from gecc.dialects.ge.normalization import GroupNormalizationOp, LayerNormalizationOp, LpNormalizationOp, LRNOp
+from gecc.dialects.ge.normalization import GroupNormalizationOp, LayerNormalizationOp
 from gecc.dialects.ge.softmax import CumSumOp
+from gecc.dialects.ge.unscaled_normalization import LpNormalizationOp, LRNOp
 from gecc.frontend import export_model, import_model
 from gecc.reference import evaluate as reference
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
 from gecc.dialects.ge.constants import ConstantOp
-from gecc.dialects.ge.core import set_names
 from gecc.dialects.ge.data import value_of
+from gecc.dialects.ge.names import set_names
 from gecc.dialects.ge.text import module_text, value_name
 from gecc.dialects.ge.types import StringType, tensor_type
 

@@ -14,7 +14,7 @@ from gecc.dialects.ge import ONNX_OPS
 from gecc.dialects.ge.bodies import FusionOp
 from gecc.dialects.ge.constants import ConstantOp, constant
 from gecc.dialects.ge.conversion import CastOp
-from gecc.dialects.ge.core import set_names
+from gecc.dialects.ge.names import set_names
 from gecc.dialects.ge.text import module_text
 from gecc.dialects.ge.types import tensor_type
 from gecc.reference import make_inputs, run

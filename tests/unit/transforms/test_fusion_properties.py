@@ -17,9 +17,9 @@ from gecc.dialects.ge.bodies import FusionOp
 from gecc.dialects.ge.constants import constant
 from gecc.dialects.ge.contraction import MatMulOp
 from gecc.dialects.ge.convolution import ConvOp
-from gecc.dialects.ge.core import set_names
 from gecc.dialects.ge.math import AbsOp, NegOp
 from gecc.dialects.ge.movement import ReshapeOp, TransposeOp
+from gecc.dialects.ge.names import set_names
 from gecc.dialects.ge.normalization import LayerNormalizationOp
 from gecc.dialects.ge.quantization import DequantizeLinearOp, QuantizeLinearOp
 from gecc.dialects.ge.reduction import ReduceMeanOp
