@@ -18,8 +18,8 @@ from gecc.dialects.ge.constants import ConstantOp
 from gecc.dialects.ge.quantization import DequantizeLinearOp
 from gecc.transforms.fusion.catalogue import CATALOGUE
 
+from .catalogue_forms import ACTIVATIONS, folded_layer_norm, layer_norm
 from .fusion_builder import Builder, fused, sizes
-from .test_fusion_catalogue import ACTIVATIONS, folded_layer_norm, layer_norm
 
 
 class Form(Builder):
