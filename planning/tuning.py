@@ -38,6 +38,9 @@ MOST_KERNELS = 64
 MOST_SIZES = 32
 """Sizes of tiles that a run is modelled at: an image has many rows."""
 
+HOPELESS = 1.25
+"""A plan of so many times the start's cost, by the model, is worth no judgement: that is a few per cent off, mostly."""
+
 Genes = Mapping[str, int]
 T = TypeVar("T")
 
@@ -153,6 +156,19 @@ class TuningSpace:
         """A short text that two plans share only if they are the same."""
         groups = [tuple(group) for group in (*groups_of(plan), *walks_in(plan, self._singles))]
         return hashlib.sha256(repr(groups).encode()).hexdigest()[:24]
+
+    def has_promise(self, plan: Plan) -> bool:
+        """Whether the model, which is far cheaper than the judge, finds a plan at most HOPELESS as bad as the start."""
+        return self._modelled(plan) <= HOPELESS * self._start_cost
+
+    @cached_property
+    def _start_cost(self) -> float:
+        return self._modelled(self.start)
+
+    def _modelled(self, plan: Plan) -> float:
+        """Seconds; bytes where the machine's figures are unknown."""
+        found = self._model.evaluate(plan)
+        return found.total if found.seconds is None else found.seconds
 
     def _walks(self) -> dict[int, list[Group]]:
         piece, capacity = self.piece, self._model.capacity

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 POPULATION = 24
 MOST_REPEATS = 60
-"""Proposals in a row that were tried before: then there is nothing new near by, and the search ends."""
+"""Proposals in a row that were tried before, or have no promise: if all were, nothing new is near: the search ends."""
 
 FAR = 20
 """After so many of them proposals are made by chance, ever further from the best plan."""
@@ -229,12 +229,18 @@ class Study:
                 self._local.add_trial(trial)
 
     def _propose(self) -> _Proposal | None:
-        """A plan that nobody has tried or is trying; None where none is found."""
+        """
+        A plan that nobody has tried or is trying, one that has promise if there is one near; None where none is found.
+        """
+        spare: _Proposal | None = None
         for attempt in range(MOST_REPEATS):
             proposal = self._proposal(attempt)
-            if proposal.key not in self._keys:
+            if proposal.key in self._keys:
+                continue
+            if self._space.has_promise(proposal.plan):
                 return proposal
-        return None
+            spare = spare or proposal
+        return spare
 
     def _proposal(self, attempt: int) -> _Proposal:
         space = self._space

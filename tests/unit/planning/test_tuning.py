@@ -115,6 +115,13 @@ def test_the_walks_of_few_ops_are_genes():
     assert sum("kernel" in name for name in space.genes) == 64
 
 
+def test_what_the_model_finds_far_worse_has_no_promise():
+    piece = chain(32, 10, MIB // 8, weight=MIB // 8)
+    space = space_of(piece, Machine(4 * MIB))
+    assert space.has_promise(space.start)
+    assert not space.has_promise(single_plan(piece, Machine(4 * MIB)))
+
+
 def test_keys_tell_plans_apart():
     space = space_of(chain(8, 3, MIB), Machine())
     walk = Group(2, 3, 4)  # the rule has it sample by sample

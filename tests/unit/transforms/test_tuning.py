@@ -134,6 +134,28 @@ def test_no_plan_is_tried_twice_and_a_small_space_ends():
     assert max(Counter(tuple(groups_of(plan)) for plan in tried).values()) == 1
 
 
+def test_what_has_no_promise_is_not_judged():
+    space = space_of(long_chain())
+    tried: list[Plan] = []
+    judged = JudgedScorer(long_chain(), MACHINE)
+
+    def scorer(plan: Plan) -> Score:
+        tried.append(plan)
+        return judged(plan)
+
+    Study(space, "chain", None, seed=0).run(scorer, Budget(None, 60), nothing)
+    assert len(tried) == 60
+    assert all(space.has_promise(plan) for plan in tried)
+
+
+def test_where_nothing_has_promise_the_rest_is_tried(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(TuningSpace, "has_promise", lambda self, plan: False)  # pyright: ignore
+    found = Study(space_of(long_chain()), "chain", None, seed=0).run(
+        JudgedScorer(long_chain(), MACHINE), Budget(None, 5), nothing
+    )
+    assert found.trials == 5
+
+
 def test_a_budget_of_seconds_ends_a_run():
     start = time.monotonic()
     shares: list[float] = []
