@@ -1,10 +1,15 @@
-"""For all tests: which are too slow for every run, and hypothesis without a clock and without chance."""
+"""
+For all tests: which are too slow for every run; hypothesis without a clock and without chance, with modules as text.
+"""
 
 import hypothesis
 import pytest
+from hypothesis.vendor.pretty import for_type_by_name
 
 hypothesis.settings.register_profile("gecc", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("gecc")
+# Else a failing module is told as the tree of its objects: minutes, and hundreds of megabytes.
+for_type_by_name("xdsl.dialects.builtin", "ModuleOp", lambda module, printer, cycle: printer.text(str(module)))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
