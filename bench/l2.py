@@ -5,8 +5,9 @@ L2 fusion on real models: bytes from and to memory of unfused, op-fused and L2-f
     python bench/l2.py resnet50.onnx --batch=32 --l2=32 --dtype=fp16 --cache=hints,plain
 
 All figures are modelled: bytes are counted by the judge, which replays the lowered loops through a simulated cache;
-none was measured on a chip. `model` columns say how far the planner's formulas are from it. Exit code 1 where anything
-failed, or an accepted plan moves more bytes than op fusion alone.
+none was measured on a chip. `model` columns say how far the planner is from it, who follows its plan access by access;
+the last line, how far the formulas are by which plans are searched. Exit code 1 where anything failed, or an accepted
+plan moves more bytes than op fusion alone.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Row:
     """
     unfused, op_fused, l2_fused   bytes, by the judge; `bound`: inputs, weights, outputs once
     saving                        of L2 fusion over op fusion
-    model_before, model_after     how far the model is from the judge, as a share
+    model_before, model_after     how far the planner's own trace of a plan is from the judge, as a share
+    search_before, search_after   the same of the formulas by which plans are searched
     seconds                       of l2-fusion, processor time
     """
 
@@ -52,6 +54,8 @@ class Row:
     groups: int = 0
     model_before: float = 0.0
     model_after: float = 0.0
+    search_before: float = 0.0
+    search_after: float = 0.0
     seconds: float = 0.0
     failure: str = ""
 
@@ -149,8 +153,9 @@ def _measure(row: Row, context: Any, unfused: Any, fused: Any, target: str) -> N
             continue
         figures = {name: number.value.data for name, number in said.data.items() if hasattr(number, "value")}
         row.op_fused, row.l2_fused, row.bound = (figures[k] for k in ("judge_before", "judge_after", "bound"))
-        row.model_before = figures["model_before"] / max(1, row.op_fused) - 1
-        row.model_after = figures["model_after"] / max(1, row.l2_fused) - 1
+        for name in ("model", "search"):
+            setattr(row, f"{name}_before", figures[f"{name}_before"] / max(1, row.op_fused) - 1)
+            setattr(row, f"{name}_after", figures[f"{name}_after"] / max(1, row.l2_fused) - 1)
         row.groups = sum(map(is_group, function.body.block.ops))
     row.saving = 1 - row.l2_fused / row.op_fused if row.op_fused else 0.0
 
@@ -172,11 +177,14 @@ def _show(rows: list[Row]) -> None:
         table.add_row(*first, *last, *([] if row.failure else [f"{row.seconds:.1f}"]))
     console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(table)
-    errors = sorted(abs(e) for row in rows if not row.failure for e in (row.model_before, row.model_after))
-    if errors:
-        within = sum(e <= 0.02 for e in errors) / len(errors)
-        console.print(f"model against judge: median {statistics.median(errors):.2%}, {within:.0%} within 2 %, "
-                      f"worst {errors[-1]:.1%}")  # fmt: skip
+    for name in ("model", "search"):
+        errors = sorted(
+            abs(getattr(row, f"{name}_{when}")) for row in rows if not row.failure for when in ("before", "after")
+        )
+        if errors:
+            within = sum(e <= 0.02 for e in errors) / len(errors)
+            console.print(f"{name} against judge: median {statistics.median(errors):.2%}, {within:.1%} within 2 %, "
+                          f"worst {errors[-1]:.1%}")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from ...dialects.ge.kernel_tile import kernel_tile_of
 from ...planning import (
     Group,
     Model,
+    Piece,
     Plan,
     SearchOptions,
     groups_of,
@@ -71,16 +72,28 @@ _FIGURES = {
     "judge_before": "bytes from and to memory without groups, modelled",
     "judge_after": "bytes with groups, modelled",
     "bound": "bytes of every input, weight and result once",
-    "model_before": "bytes without groups, as the search counts them",
-    "model_after": "bytes with groups, as the search counts them",
+    "model_before": "bytes without groups, as planned",
+    "model_after": "bytes with groups, as planned",
+    "search_before": "bytes without groups, by the search's formulas",
+    "search_after": "bytes with groups, by the search's formulas",
 }
-"""What stands on the function as `ge.l2_traffic`, in the words of the statistics; the first two are the judge's."""
+"""
+What stands on the function as `ge.l2_traffic`, in the words of the statistics: what the judge counts of the loops, what
+the planner makes of the plan access by access, and the formulas by which it was searched.
+"""
 
 MOST_BYTES = 1 << 50
 """Of a cache: more than any machine's memory."""
 
 LEAST_PAGE = 64
 """Bytes of a line of a cache: finer is no cache's, and takes the judge as much longer."""
+
+
+class _Planned(NamedTuple):
+    """Bytes from and to memory of a plan: of its trace, and by the formulas of the search."""
+
+    model: int
+    search: int
 
 
 class Settled(NamedTuple):
@@ -205,21 +218,23 @@ class L2Fusion(GePass):
             missed(function, "has no groups: it is not static, or has no batch and no rows to cut")
             return
         task = self._task(function, described, before, machine, options, barred)
-        model = Model(task.piece, machine, self.page)
         plan = planner.plan(task, partial(self._searched, task, before.bytes))
         kept, walks, after = self._settled(function, described, plan, task.singles, before, machine)
         figure("groups", len(kept))
         if walks:
             figure("kernel tiles", len(walks))
-        alone = model.evaluate(task.singles).total
+        alone = self._planned(task.piece, task.singles, machine)
+        grouped = alone
+        if kept or walks:
+            piece = _lying_as(described, kept, after)
+            singles = with_walks(list(walks.values()), task.singles)
+            grouped = self._planned(piece, with_groups(sorted(each.group for each in kept), singles), machine)
         numbers = {
             "bound": described.piece.compulsory_bytes(),
-            "model_before": int(alone),
-            "model_after": int(
-                self._modelled(described, with_walks(list(walks.values()), task.singles), kept, after, machine)
-                if kept or walks
-                else alone
-            ),
+            "search_before": alone.search,
+            "search_after": grouped.search,
+            "model_before": alone.model,
+            "model_after": grouped.model,
             "judge_before": before.bytes,
             "judge_after": after.bytes,
         }
@@ -336,16 +351,17 @@ class L2Fusion(GePass):
         _put_in_block(groups, 0)
         return best
 
-    def _modelled(
-        self, described: Described, singles: Plan, kept: Sequence[Formed], after: Judged, machine: Target
-    ) -> float:
-        """Bytes of the plan that is left, by the model, where the values lie now."""
-        inner = {v: r for each in kept for v, r in zip(yielded(each.fusion.body), each.fusion.outs, strict=True)}
-        addresses = {v: at for v in described.values if (at := after.lying.addresses.get(inner.get(v, v))) is not None}
-        scratch = {(each.group.begin, each.group.end): after.scratch[each.fusion] for each in kept}
-        piece = replace(described.lying_at(addresses), scratch=scratch)
-        model = Model(piece, machine, self.page)
-        return model.evaluate(with_groups(sorted(each.group for each in kept), singles)).total
+    def _planned(self, piece: Piece, plan: Plan, machine: Target) -> _Planned:
+        model = replay(piece, plan, machine.l2_bytes, machine.cache, self.page).total
+        return _Planned(model, int(Model(piece, machine, self.page).evaluate(plan).total))
+
+
+def _lying_as(described: Described, kept: Sequence[Formed], after: Judged) -> Piece:
+    """The piece with its values where they lie with these groups."""
+    inner = {v: r for each in kept for v, r in zip(yielded(each.fusion.body), each.fusion.outs, strict=True)}
+    addresses = {v: at for v in described.values if (at := after.lying.addresses.get(inner.get(v, v))) is not None}
+    scratch = {(each.group.begin, each.group.end): after.scratch[each.fusion] for each in kept}
+    return replace(described.lying_at(addresses), scratch=scratch)
 
 
 def _put_in_block(groups: Sequence[FusionOp], block: int) -> None:
