@@ -1,4 +1,4 @@
-"""What a conversion gained: nodes, bytes, seconds, by pass. Every figure is measured."""
+"""What a conversion gained: nodes, bytes, seconds, by pass. Measured, but for traffic, which is said to be modelled."""
 
 from __future__ import annotations
 

@@ -107,11 +107,13 @@ def make(request: Request) -> Report:
 
 def _plans(request: Request) -> Iterator[Plan]:
     from ...driver.options import PassRequest, build
-    from ...transforms.memory.arena import arena_of
+    from ...transforms.memory.arena import arena_of, is_on_buffers
     from ...transforms.memory.ge_bufferize import GeBufferize
 
-    module = request.module
-    given = arena_of(_function(module)) is not None
+    module, function = request.module, _function(request.module)
+    given = arena_of(function) is not None
+    if not given and is_on_buffers(function):
+        raise InputError(f"@{function.sym_name.data} is on buffers, but in no arena of ge-bufferize's")
     names = _names(request.flags.get("--strategy"), given)
     own = {"alignment": request.flags["--alignment"]} if "--alignment" in request.flags else {}
     for name in names:

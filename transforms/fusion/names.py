@@ -61,18 +61,21 @@ def _written(domain: str, kind: str) -> str:
 
 def resolve(name: str) -> str:
     """
-    The type that a rule's `name` means: ONNX's, GE's, or `domain::Type` for an operator of another domain.
+    The type that a rule's `name` means: ONNX's, GE's, the dialect's (`ge.softmax`), or `domain::Type` for an operator
+    of another domain.
 
     raises     ValueError, with the nearest name
     """
     kind = name.removeprefix("ai.onnx::")
     kind = GE_NAMES.get(kind, kind)
+    ours = {op.name: op.onnx.type for op in ONNX_OPS.values()} if kind.startswith("ge.") else {}
+    kind = ours.get(kind, kind)
     if ("", kind) in ONNX_OPS or ("::" in kind and all(kind.split("::", 1))):
         return kind
     import onnx.defs
 
     if not onnx.defs.has(kind):
-        known = {*GE_NAMES, *(schema.name for schema in onnx.defs.get_all_schemas())}
+        known = {*ours} or {*GE_NAMES, *(schema.name for schema in onnx.defs.get_all_schemas())}
         near = did_you_mean(name, known) or "; an operator of another domain is written domain::Type"
         raise ValueError(f"no operator '{name}'{near}")
     return kind

@@ -136,6 +136,12 @@ def test_a_thousand_tensors_are_a_rectangle_each(tool: Tool, tmp_path: Path):
     assert (tmp_path / "memory.svg").read_text().count(OTHER) >= 990
 
 
+def test_buffers_that_are_in_no_arena_have_no_plan(tool: Tool, tmp_path: Path):
+    (tmp_path / "hand.mlir").write_text("func.func @main(%x: memref<4xf32>) {\n  func.return\n}")
+    words = "ge-report: error: @main is on buffers, but in no arena of ge-bufferize's\n"
+    assert tool("--memory", "hand.mlir", "-o", "m.csv") == (1, "", words)
+
+
 def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path):
     hidden = "import sys; sys.modules['altair'] = None; from gecc.tools.ge_report import main; sys.exit(main())"
     command = [sys.executable, "-c", hidden, "--memory", str(MODEL), "-o", str(tmp_path / "memory.svg")]

@@ -149,6 +149,12 @@ def test_of_several_functions_the_first_is_shown_and_said(tool: Tool):
     assert tool("two.mlir", "-o", "l2.csv")[1].startswith("two.mlir, @main, the first of 2 functions: 4 ops, ")
 
 
+def test_on_buffers_there_is_nothing_to_judge(tool: Tool):
+    Path("hand.mlir").write_text("func.func @main(%x: memref<4xf32>) {\n  func.return\n}")
+    words = "ge-report: error: @main is on buffers; L2 is judged from what it was before ge-bufferize\n"
+    assert tool("hand.mlir", "-o", "l2.csv") == (1, "", words)
+
+
 def test_a_band_covers_the_same_ops_in_both_panels(tool: Tool):
     tool("block.mlir", "--l2-options=l2-size=8", "-o", "l2.svg")
     found = re.findall(

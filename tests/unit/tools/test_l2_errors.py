@@ -66,6 +66,7 @@ def convert(model: Path, capsys: pytest.CaptureFixture[str]) -> Tool:
         ("l2-occupancy=1.5", "l2-occupancy must be in 0..1, got 1.5"),
         ("l2-occupancy=nan", "option 'l2-occupancy' must be a number, got 'nan'"),
         ("blacklist=Relu,Sofmax", "blacklist: no operator 'Sofmax'; did you mean 'Softmax'?"),
+        ("blacklist=ge.sofmax", "blacklist: no operator 'ge.sofmax'; did you mean 'ge.softmax'?"),
         ("cache=hint", "cache must be hints, plain or write-allocate, got 'hint'"),
         ("page=0", "page must be at least 64 bytes, got 0"),
         ("page=-1", "page must be at least 64 bytes, got -1"),
@@ -89,7 +90,7 @@ def test_an_option_that_means_nothing(options: str, words: str, fuse: Tool):
         "l2-size=0.00390625",
         "blacklist=",
         "blacklist=Softmax,Softmax,,",
-        "blacklist=LayerNorm,LayerNormalization,BatchMatMul,acme::Swish",
+        "blacklist=LayerNorm,LayerNormalization,ge.layer_normalization,BatchMatMul,acme::Swish",
     ],
 )
 def test_a_value_at_the_edge_is_fine(options: str, fuse: Tool):

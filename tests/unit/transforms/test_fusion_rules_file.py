@@ -38,6 +38,7 @@ def test_every_name_of_ge_means_an_operator():
 def test_an_operator_of_another_domain():
     assert resolve("com.microsoft::FusedMatMul") == "com.microsoft::FusedMatMul"
     assert resolve("ai.onnx::Relu") == "Relu"
+    assert resolve("ge.layer_normalization") == "LayerNormalization"
 
 
 def rule(**changed: Any) -> dict[str, Any]:
