@@ -79,6 +79,9 @@ class _AnyPlan:
         step = stride(run.piece, run.begin, run.end)
         return taken - taken % step if 0 < step <= taken else taken
 
+    def begin(self, functions: int) -> None:
+        pass
+
     def end(self) -> None:
         pass
 

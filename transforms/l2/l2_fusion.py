@@ -149,17 +149,9 @@ class L2Fusion(GePass):
         except ValueError as err:
             raise UsageError(f"l2-fusion: blacklist: {err}") from None
         planner = self._planner()
-        for function in functions(op):
-            if not function.body.blocks:
-                continue  # it is elsewhere
-            if len(function.body.blocks) > 1:
-                missed(function, "has no groups: it has several blocks")
-                continue
-            if is_on_buffers(function):
-                missed(function, "has no groups: it is on buffers; l2-fusion runs before ge-bufferize")
-                continue
-            if any(is_group(o) or kernel_tile_of(o) for o in function.body.block.ops):
-                continue  # it has its groups
+        wanting = [function for function in functions(op) if _wants_groups(function)]
+        planner.begin(len(wanting))
+        for function in wanting:
             refuse_free_dims(function, "tiles are planned")
             self._function(function, machine, options, barred, planner)
         planner.end()
@@ -362,6 +354,18 @@ def _lying_as(described: Described, kept: Sequence[Formed], after: Judged) -> Pi
     addresses = {v: at for v in described.values if (at := after.lying.addresses.get(inner.get(v, v))) is not None}
     scratch = {(each.group.begin, each.group.end): after.scratch[each.fusion] for each in kept}
     return replace(described.lying_at(addresses), scratch=scratch)
+
+
+def _wants_groups(function: FuncOp) -> bool:
+    if not function.body.blocks:
+        return False  # it is elsewhere
+    if len(function.body.blocks) > 1:
+        missed(function, "has no groups: it has several blocks")
+        return False
+    if is_on_buffers(function):
+        missed(function, "has no groups: it is on buffers; l2-fusion runs before ge-bufferize")
+        return False
+    return not any(is_group(op) or kernel_tile_of(op) for op in function.body.block.ops)  # else it has its groups
 
 
 def _put_in_block(groups: Sequence[FusionOp], block: int) -> None:

@@ -119,7 +119,11 @@ class Task:
 
 
 class Planner(Protocol):
-    """Who has the last word on a plan."""
+    """Who has the last word on plans."""
+
+    def begin(self, functions: int) -> None:
+        """So many are to be planned."""
+        ...
 
     def plan(self, task: Task, search: Callable[[], Plan]) -> list[Group]:
         """search gives the plan without tuning; raises UsageError, OSError."""
@@ -133,6 +137,9 @@ class Planner(Protocol):
 class Untuned:
     """Nothing is tuned."""
 
+    def begin(self, functions: int) -> None:
+        pass
+
     def plan(self, task: Task, search: Callable[[], Plan]) -> list[Group]:
         return list(search())
 
@@ -145,7 +152,7 @@ class Tuner:
     """
     Looks for better plans.
 
-    seconds, trials   budget of a run, of all runs; both None: 60 seconds
+    seconds, trials   budget of a run, which functions share, and of all runs, for each; both None: 60 seconds
     path              of the result; None: it is kept nowhere
 
     raises   UsageError, before anything is tried, where the result cannot be written to `path`, or should not be
@@ -157,6 +164,7 @@ class Tuner:
     path: Path | None
     _found: dict[str, Found] = field(default_factory=dict[str, Found], init=False)
     _end: float = field(default=0.0, init=False)
+    _left: int = field(default=1, init=False)
 
     def __post_init__(self) -> None:
         if self.path is not None:
@@ -166,6 +174,9 @@ class Tuner:
         if self.seconds is not None:
             self._end = time.monotonic() + self.seconds
 
+    def begin(self, functions: int) -> None:
+        self._left = functions
+
     def plan(self, task: Task, search: Callable[[], Plan]) -> list[Group]:
         """
         The best plan found, never one of more time or bytes than without tuning.
@@ -173,6 +184,7 @@ class Tuner:
         raises   UsageError where optuna is not there or the journal is none; OSError; KeyboardInterrupt, which says
                  where the trials are kept
         """
+        left, self._left = max(1, self._left), self._left - 1
         untuned = search()
         space = TuningSpace(
             Model(task.piece, task.machine, task.page), task.options, untuned, task.singles, task.barred
@@ -187,7 +199,7 @@ class Tuner:
         except ImportError as error:
             raise UsageError(f"tuning needs the package {error.name}: pip install 'gecc[tune]'") from None
         journal = None if self.path is None else self.path.with_suffix(JOURNAL)
-        seconds = None if self.seconds is None else max(1e-3, self._end - time.monotonic())
+        seconds = None if self.seconds is None else max(1e-3, (self._end - time.monotonic()) / left)
         study = Study(space, task.study_name(space), journal, self.seed)
         try:
             tuned = study.run(scorer, Budget(seconds, self.trials), progress)
@@ -239,6 +251,9 @@ class Applied:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._found = read_tuning(path)
+
+    def begin(self, functions: int) -> None:
+        pass
 
     def plan(self, task: Task, search: Callable[[], Plan]) -> list[Group]:
         """Raises UsageError where the file's plan is for something else, or is no plan of it."""

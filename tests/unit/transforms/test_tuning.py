@@ -27,6 +27,7 @@ from gecc.planning import (
     Piece,
     Plan,
     Score,
+    Scorer,
     SearchOptions,
     TuningSpace,
     groups_of,
@@ -34,7 +35,7 @@ from gecc.planning import (
     single_plan,
 )
 from gecc.tools import ge_opt
-from gecc.transforms.l2.study import Budget, Study
+from gecc.transforms.l2.study import Budget, Study, Tuned
 
 from ..planning.pieces import MIB, Machine, bottleneck, chain, pieces
 
@@ -466,6 +467,37 @@ def test_a_place_that_the_result_cannot_have_is_refused_before_tuning(path: str,
     assert refusal(tool, f"tune=GA tuning={path}") == message
     assert not list(Path().glob("*.journal"))
     assert Path("m.mlir").read_text() == model
+
+
+def test_functions_share_the_seconds(tool: Tool, monkeypatch: pytest.MonkeyPatch):
+    given: list[float] = []
+
+    def run(self: Study, scorer: Scorer, budget: Budget, tell: Callable[[float, str], None]) -> Tuned:
+        assert budget.seconds is not None
+        given.append(budget.seconds)
+        return Tuned([], Score(1.0, 1), 0)
+
+    monkeypatch.setattr(Study, "run", run)
+    Path("two.mlir").write_text(MODEL + MODEL.replace("@main", "@other"))
+    assert tool("l2-size=8 tune=GA tune-seconds=1000", "two.mlir")[0] == 0
+    one, other = given
+    assert 400 < one < 500 < other < 1000
+
+
+@pytest.mark.parametrize(
+    "options", ["l2-size=2", "l2-size=4 cache=hints", "l2-size=6 cache=write-allocate", "l2-size=12"]
+)
+@pytest.mark.parametrize("text", [MODEL, STREAMING])
+def test_what_tuning_leaves_moves_no_more_bytes(options: str, text: str, tool: Tool):
+    Path("any.mlir").write_text(text)
+    moved: list[int] = []
+    for tune in ("", " tune=GA tune-trials=15"):
+        code, module, _ = tool(options + tune, "any.mlir")
+        assert code == 0
+        found = re.search(r"judge_after = (\d+)", module)
+        assert found is not None
+        moved.append(int(found[1]))
+    assert moved[1] <= moved[0]
 
 
 def test_who_stops_tuning_is_told_where_the_trials_are(tool: Tool, monkeypatch: pytest.MonkeyPatch):
