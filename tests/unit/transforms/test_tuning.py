@@ -469,6 +469,21 @@ def test_a_place_that_the_result_cannot_have_is_refused_before_tuning(path: str,
     assert Path("m.mlir").read_text() == model
 
 
+def test_trials_of_other_genes_do_not_mix(tool: Tool, monkeypatch: pytest.MonkeyPatch):
+    Path("s.mlir").write_text(STREAMING)
+
+    def trials() -> int:
+        assert tool(f"{STREAMED} tune=GA tune-trials=4", "s.mlir")[0] == 0
+        (found,) = json.loads(Path("s.json").read_text())["functions"].values()
+        return found["trials"]
+
+    assert trials() == 4
+    monkeypatch.setattr("gecc.planning.tuning.MOST_KERNELS", 0)
+    assert trials() == 1  # the plan without tuning: without kernel tiles there is no other
+    storage = JournalStorage(JournalFileBackend("s.journal"))
+    assert [study.n_trials for study in optuna.get_all_study_summaries(storage)] == [4, 1]
+
+
 def test_functions_share_the_seconds(tool: Tool, monkeypatch: pytest.MonkeyPatch):
     given: list[float] = []
 
