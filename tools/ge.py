@@ -24,7 +24,7 @@ from ..driver.diagnostics import OK, did_you_mean, guarded, one_line, warn
 from ..driver.gears import FLAGS as DYNAMIC
 from ..driver.gears import Shapes, dynamic_gears
 from ..driver.registry import Registry, default_registry
-from ..driver.settings import FUSE, VARIABLES, Settings, mistyped, resolve
+from ..driver.settings import FUSE, TILE, VARIABLES, Settings, mistyped, resolve
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -201,6 +201,8 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
         show("reading")
         module = read()
         gears = _gears(given, module, shapes)
+        if gears:  # tiles are planned at each shape
+            tensors = plan(registry, settings.level, {**settings.switches, TILE: False}, settings.options)
         summary = Summary(source.name, str(target), module)
         ledger = Ledger(nodes=True)
         watchers: list[Watcher] = [ledger, Progress(show)]
@@ -222,7 +224,9 @@ def _convert(given: Mapping[str, str], settings: Settings, registry: Registry) -
             options = {name: dict(values) for name, values in settings.options.items()}
             options.get(FUSE, {}).pop("result_file", None)  # it tells of the model as it is written
             again = plan(registry, settings.level, {**settings.switches, **AT_EACH_SHAPE}, options)
-            run_or_tell(context, shaped, again, lambda: in_gears(module, gears), watchers[1:])
+            at_shapes = Ledger(nodes=True)
+            run_or_tell(context, shaped, again, lambda: in_gears(module, gears), [at_shapes, *watchers[1:]])
+            ledger.rows.update((name, row) for name, row in at_shapes.rows.items() if name == TILE)
         try:
             for function in functions(shaped):
                 refuse_free_dims(function)

@@ -79,6 +79,14 @@ def test_ge_plans_each_shape_in_one_arena_over_the_same_weights(shapes: str, too
     assert len(set(re.findall(r"#ge.weight<@folded, \d+>", text))) == 1, "what was folded is there once for all"
 
 
+@pytest.mark.parametrize("shapes", [SEVERAL, BATCHES])
+def test_l2_groups_are_planned_at_each_shape(shapes: str, tool: Tool):
+    done = tool(ge, f"--model=m.onnx --framework=5 --output=out.mlir --enable_l2_fusion=1 {shapes}")
+    assert done.code == 0, done.err
+    assert Path("out.mlir").read_text().count("ge.l2_traffic") == 3
+    assert "L2FusionPass" in done.err
+
+
 def test_what_gears_compute_alike_is_one_weight(tool: Tool):
     assert tool(ge_opt, "--input-shape=x:1|2|4,3,8,8 -O3 m.onnx -o g.mlir").code == 0
     places = re.findall(r"#ge.weight<@folded, (\d+)>", Path("g.mlir").read_text())
