@@ -36,8 +36,8 @@ from .kernels import can_walk, walks_in, walks_of, with_walks
 from .machine import Machine, knows_time, starts, terms
 from .piece import Beside, Group, Op, Part, Piece, Plan, Tensor, Window, balanced
 from .score import JudgedScorer, Score, Scorer
-from .tiles import SearchOptions, keep_judged, kernel_steps, search, single, single_plan
-from .trace import Memory, length_of, memory_of, replay, scratch_offsets, trace_of
+from .tiles import SearchOptions, kernel_steps, search, single, single_plan
+from .trace import Memory, memory_of, replay, scratch_offsets, trace_of
 from .traffic import GroupTraffic, Model, Traffic
 from .tuning import TuningSpace, groups_of, is_tiling, structure_key, with_groups
 
@@ -83,10 +83,8 @@ __all__ = [
     "is_tiling",
     "judge",
     "judge_parts",
-    "keep_judged",
     "kernel_steps",
     "knows_time",
-    "length_of",
     "lower_bound",
     "memory_of",
     "merged",

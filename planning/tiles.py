@@ -10,13 +10,13 @@ the live dirty bytes may still cost; the first alone favours those who have not 
 "Every op by itself" is always a candidate, and ties go to it.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from .footprint import SCRATCH, Footprint
 from .machine import Machine
-from .piece import Group, Piece, Plan, balanced
+from .piece import Group, Piece, balanced
 from .rows import MOST_APART, lines_can_be_kept, shares_are_whole, stride
 from .runs import Run, Way
 from .traffic import SAFE, Model, State
@@ -155,26 +155,6 @@ def search(
             return best if found.seconds < baseline.seconds else singles
         return best
     return singles
-
-
-def keep_judged(plan: Plan, singles: Plan, judged: Callable[[Plan], float]) -> list[Group]:
-    """
-    What of a plan holds before an independent judge: a group stays only if without it the bytes would be more.
-
-    singles   `single_plan`: one group an op
-    judged    bytes to and from memory of a plan; called once a group and twice more
-    """
-    kept = list(plan)
-    total = judged(kept)
-    for group in plan:
-        if group.end - group.begin == 1:
-            continue
-        at = kept.index(group)
-        without = [*kept[:at], *singles[group.begin : group.end], *kept[at + 1 :]]
-        loose = judged(without)
-        if loose <= total:
-            kept, total = without, loose
-    return kept if total < judged(singles) else list(singles)
 
 
 class _Search:

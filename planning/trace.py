@@ -107,20 +107,6 @@ def trace_of(piece: Piece, plan: Plan) -> Iterator[Access]:
                 yield from _Tile(local, own, arena, offsets, place, samples, here, ahead).accesses()
 
 
-def length_of(piece: Piece, plan: Plan) -> int:
-    """About how many accesses `trace_of` gives, without walking: rows of what is not inner lie in strips."""
-    total = 0
-    for group in plan:
-        by_rows = piece.steps(group) > 1
-        touches = (t for op in piece.ops[group.begin : group.end] for t in (*op.reads, *op.writes))
-        strips = sum(
-            piece.tensors[t].strips if by_rows and not piece.stays_inside(t, group.begin, group.end) else 1
-            for t in touches
-        )
-        total += piece.tiles(group) * strips * (group.outer if by_rows else 1)
-    return total
-
-
 def replay(piece: Piece, plan: Plan, cache_bytes: int, kind: CacheKind, page: int = 4096) -> Replayed:
     """Judge a plan by the trace that it gives."""
     memory = memory_of(piece, plan)

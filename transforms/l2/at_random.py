@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Literal, TypeAlias
 
@@ -20,7 +21,8 @@ from ...planning.rows import stride
 from ...planning.runs import Run, Way
 from ...targets import Target
 from .forming import Formed
-from .judged import Judged
+from .judged import Judged, judged
+from .kept import judged_in_blocks
 from .l2_fusion import L2Fusion
 from .tune import Task
 
@@ -104,4 +106,4 @@ class AnyGroups(L2Fusion):
     def _keep_judged(
         self, function: FuncOp, formed: Sequence[Formed], without: Judged, machine: Target
     ) -> tuple[list[Formed], Judged]:
-        return list(formed), self._judged_in_blocks(function, machine)
+        return list(formed), judged_in_blocks(function, partial(judged, machine=machine, page=self.page))

@@ -9,7 +9,7 @@ the starts of kernels and tiles. All figures are modelled.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
@@ -40,12 +40,25 @@ class Judged:
     seconds   None where the machine's figures are unknown
     lying     where values lie
     scratch   L2 group -> the bytes of the arena that its tiles use beside
+    costs     op or L2 group of the function -> its seconds and, once more, those of its bytes: what moves more is
+              dearer though it hides behind arithmetic; bytes where times are unknown
     """
 
     bytes: int
     seconds: float | None
     lying: Lying
     scratch: Mapping[Operation, tuple[Range, ...]]
+    costs: Mapping[Operation, float]
+
+    def cost_of(self, ops: Iterable[Operation]) -> float:
+        return sum(self.costs.get(op, 0) for op in ops)
+
+    def of(self, function: FuncOp, copy: FuncOp) -> Judged:
+        """The same for a copy of the function."""
+        other = dict(zip(function.body.block.ops, copy.body.block.ops, strict=True))
+        scratch = {other[op]: ranges for op, ranges in self.scratch.items()}
+        costs = {other[op]: cost for op, cost in self.costs.items()}
+        return replace(self, lying=self.lying.of(function, copy), scratch=scratch, costs=costs)
 
     def is_as_good_as(self, other: Judged) -> bool:
         """No more bytes, in no more time."""
@@ -102,7 +115,9 @@ def judged(function: FuncOp, machine: Target, page: int) -> Judged:
         (accesses for _, accesses in parts), trace.sizes, trace.outputs, machine.l2_bytes, machine.cache, page
     )
     numbers = _share_out(parts, moved, costs)
-    seconds = sum(cost.seconds(machine) for cost in costs.values()) if knows_time(machine) else None
+    bandwidth = machine.memory_bytes_per_s if knows_time(machine) else None
+    each = [cost.seconds(machine) if bandwidth else 0.0 for cost in costs.values()]
+    shares = (taken + cost.memory / (bandwidth or 1) for cost, taken in zip(costs.values(), each, strict=True))
 
     addresses: dict[SSAValue, int] = {}
     slots: dict[SSAValue, SSAValue] = {}
@@ -120,7 +135,13 @@ def judged(function: FuncOp, machine: Target, page: int) -> Judged:
         roots = {trace.roots.of(v) for v in launch.operands}
         inner.setdefault(at, set()).update(r for r in roots - outer if isinstance(r.owner, SlotOp))
     scratch = {op: _ranges(inner.get(at, ())) for at, op in enumerate(function.body.block.ops) if is_group(op)}
-    return Judged(sum(part.total for part in moved), seconds, Lying(addresses, free), scratch)
+    return Judged(
+        sum(part.total for part in moved),
+        sum(each) if bandwidth else None,
+        Lying(addresses, free),
+        scratch,
+        dict(zip(function.body.block.ops, shares, strict=True)),
+    )
 
 
 def _address(place: Place, around: Place) -> int:

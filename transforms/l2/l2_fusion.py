@@ -37,9 +37,6 @@ from ...planning import (
     Piece,
     Plan,
     SearchOptions,
-    groups_of,
-    keep_judged,
-    length_of,
     replay,
     search,
     single_plan,
@@ -50,7 +47,6 @@ from ...planning import (
 from ...targets import MIB, Target
 from ...targets import get as get_target
 from ..base import GePass
-from ..fusion.fusion import inline
 from ..fusion.names import resolve
 from ..memory.arena import is_on_buffers
 from ..memory.free_dims import refuse_free_dims
@@ -58,15 +54,10 @@ from ..report import Report, changed, collecting, figure, missed
 from ..rewriting import functions
 from .forming import Formed, form_all
 from .judged import Judged, is_group, judged
+from .kept import kept_groups
 from .piece import Described, describe
 from .tune import NOTHING_TO_GAIN, Applied, Planner, Task, Tuner, Untuned
 from .walking import forget_walks, say_walks
-
-MOST_JUDGED = 16
-"""Groups up to which each is judged by itself."""
-
-MOST_REPLAYED = 1_000_000
-"""Accesses up to which each is judged by itself, all that are replayed for it."""
 
 _FIGURES = {
     "judge_before": "bytes from and to memory without groups, modelled",
@@ -277,46 +268,15 @@ class L2Fusion(GePass):
         return Settled(kept, walks, after)
 
     def _searched(self, task: Task, judged_before: int) -> list[Group]:
-        """The plan that the model finds, or what of it holds before its own trace: whichever is better as loops."""
-        piece, machine = task.piece, task.machine
-        if judged_before <= NOTHING_TO_GAIN * piece.compulsory_bytes():
+        """The plan that the model finds; none where there is nothing to gain."""
+        if judged_before <= NOTHING_TO_GAIN * task.piece.compulsory_bytes():
             return list(task.singles)
-        plan = search(piece, machine, task.options, task.barred, self.page)
-
-        def total(plan: Plan) -> int:
-            return replay(piece, plan, machine.l2_bytes, machine.cache, self.page).total
-
-        # One by one only where they are few: each is a replay of the whole.
-        count = len(groups_of(plan))
-        length = max(length_of(piece, each) for each in (plan, task.singles))
-        few = 0 < count <= MOST_JUDGED and count * length <= MOST_REPLAYED
-        if few:
-            held = keep_judged(plan, task.singles, total)
-            return held if held == plan else min(plan, held, key=lambda each: self._worth(task.lowered(each)))
-        return plan if not count or total(plan) < total(task.singles) else list(task.singles)
-
-    @staticmethod
-    def _worth(found: Judged) -> tuple[float, int]:
-        return found.seconds or 0.0, found.bytes
+        return search(task.piece, task.machine, task.options, task.barred, self.page)
 
     def _keep_judged(
         self, function: FuncOp, formed: Sequence[Formed], without: Judged, machine: Target
     ) -> tuple[list[Formed], Judged]:
-        """
-        Takes apart what the judge does not find better, those first that save least; returns the groups that are left,
-        and what is moved then. At most a few judgements: half of the groups go at a time.
-        """
-        left = sorted(formed, key=lambda each: -each.saved)
-        while left:
-            found = self._judged_in_blocks(function, machine, without if len(left) < len(formed) else None)
-            if found.is_better_than(without):
-                return left, found
-            gone = left[len(left) // 2 :]
-            left = left[: len(left) // 2]
-            for each in gone:
-                missed(each.fusion, "no group: the judge finds no fewer bytes, or more time")
-                inline(each.fusion)
-        return [], without
+        return kept_groups(function, formed, without, partial(judged, machine=machine, page=self.page))
 
     def _keep_walks(self, function: FuncOp, walks: dict[Operation, Group], without: Judged, machine: Target) -> Judged:
         """The judge's word on kernel tiles alone; where it finds them no better, they are taken back."""
@@ -325,23 +285,6 @@ class L2Fusion(GePass):
             return found
         forget_walks(walks)
         return without
-
-    def _judged_in_blocks(self, function: FuncOp, machine: Target, goal: Judged | None = None) -> Judged:
-        """
-        The judge's word on the groups with their inner values apart or at one place, whichever is better; at one place
-        only if apart they are better than `goal`.
-        """
-        groups = [op for op in function.body.block.ops if isinstance(op, FusionOp) and op.tiling is not None]
-        _put_in_block(groups, 0)
-        best = judged(function, machine, self.page)
-        if len(groups) < 2 or (goal is not None and not best.is_better_than(goal)):
-            return best
-        _put_in_block(groups, 1)
-        found = judged(function, machine, self.page)
-        if found.is_better_than(best):
-            return found
-        _put_in_block(groups, 0)
-        return best
 
     def _planned(self, piece: Piece, plan: Plan, machine: Target) -> _Planned:
         model = replay(piece, plan, machine.l2_bytes, machine.cache, self.page).total
@@ -366,12 +309,6 @@ def _wants_groups(function: FuncOp) -> bool:
         missed(function, "has no groups: it is on buffers; l2-fusion runs before ge-bufferize")
         return False
     return not any(is_group(op) or kernel_tile_of(op) for op in function.body.block.ops)  # else it has its groups
-
-
-def _put_in_block(groups: Sequence[FusionOp], block: int) -> None:
-    for group in groups:
-        assert group.tiling is not None
-        group.properties["tiling"] = group.tiling.in_block(block)
 
 
 def types_of(op: Operation) -> set[str]:

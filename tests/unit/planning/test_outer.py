@@ -14,7 +14,6 @@ from gecc.planning import (
     Piece,
     Tensor,
     Window,
-    length_of,
     replay,
     search,
     single_plan,
@@ -121,10 +120,3 @@ def test_a_piece_of_samples_says_what_is_wrong():
         Piece(1, (Tensor("x", 12, rows=4, outer=True),), (), outer=2)
     with pytest.raises(ValueError, match="'x' has slices, but not of each outer sample"):
         Piece(1, (Tensor("x", 8, rows=4),), (), outer=2)
-
-
-def test_the_length_of_a_trace_is_told_without_walking():
-    piece = images(3, 8)
-    strips = replace(piece, tensors=tuple(replace(t, strips=2) if t.outer else t for t in piece.tensors))
-    for plan in (single_plan(strips, Machine(64 * PAGE)), [Group(0, 2, 3)], [Group(0, 2, 8, outer=2)]):
-        assert length_of(strips, plan) == pytest.approx(len(list(trace_of(strips, plan))), rel=0.4)

@@ -17,7 +17,6 @@ from gecc.planning import (
     Plan,
     SearchOptions,
     Tensor,
-    keep_judged,
     replay,
     search,
     single_plan,
@@ -138,22 +137,6 @@ def test_more_cache_or_occupancy_never_models_worse(piece: Piece, kind: CacheKin
     assert caches == sorted(caches, reverse=True)
     shares = [modelled(16, occupancy) for occupancy in (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)]
     assert shares == sorted(shares, reverse=True)
-
-
-def test_the_judge_may_refuse_a_group():
-    piece, machine = bottleneck(32), Machine()
-    singles = single_plan(piece, machine)
-    assert keep_judged([Group(0, 3, 6)], singles, lambda plan: len(groups_of(plan))) == singles
-    assert keep_judged([Group(0, 3, 6)], singles, lambda plan: -len(groups_of(plan))) == [Group(0, 3, 6)]
-
-
-def test_only_the_group_that_costs_is_dropped():
-    piece, machine = chain(4, 4, MIB), Machine()
-    singles = single_plan(piece, machine)
-    plan = [Group(0, 2, 1), Group(2, 4, 1)]
-    cost = {(0, 2): -5, (2, 4): 3}
-    kept = keep_judged(plan, singles, lambda p: sum(cost.get((g.begin, g.end), 0) for g in p))
-    assert kept == [Group(0, 2, 1), *singles[2:]]
 
 
 @settings(deadline=None, max_examples=60)
