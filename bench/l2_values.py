@@ -15,9 +15,10 @@ and the outputs compared:
 
     plain     the arithmetic is numpy's. BLAS adds up in another order for another shape, so the last bits of a product
               may differ where it is cut along its rows: the distance is told, relative to the greatest element
+              (where a net quantises, a step of its own may come of that)
     exact     sums that are exact in any order (gecc.reference.evaluate_exactly): here every bit must be the same
 
-Exit code 1 where an exact run differs, or a plain one by more than a rounding error.
+Exit code 1 where an exact run differs.
 """
 
 from __future__ import annotations
@@ -40,9 +41,6 @@ SHARES = (1, 0.5, 0.25)
 MIB = 1 << 20
 
 MIN_BYTES = 65536
-
-ROUNDING = 1e-3
-"""What sums in another order may differ by after all layers, relative to the greatest element of an output."""
 
 
 @dataclass
@@ -186,7 +184,7 @@ def _compare(row: Row, module: Any, grouped: Any, inputs: Any, wanted: Mapping[A
     """Brings the module with groups to buffers and runs it by each meaning; fills in the row."""
     from gecc.driver.poison import PoisonedArena
     from gecc.driver.registry import default_registry
-    from gecc.reference import evaluate, run
+    from gecc.reference import run
     from gecc.tools.comparison import compare, same_bits
     from gecc.transforms.memory.ge_bufferize import GeBufferize
     from gecc.transforms.memory.memory_reuse import MemoryReuse
@@ -215,21 +213,16 @@ def _compare(row: Row, module: Any, grouped: Any, inputs: Any, wanted: Mapping[A
             row.launches += 1
             super().launch(*given)
 
+    words: list[str] = []
     for meaning, outputs in wanted.items():
         row.launches = 0
         found = run(grouped, inputs, arena=Counting(grouped), meaning=meaning)
         differing = {name for name, value in outputs.items() if not same_bits(found[name], value)}
         distances = [d.relative for name, d in compare(found, outputs) if name in differing]
-        word = f"{max(distances):.1e}" if distances else "bits"
-        if meaning is evaluate:
-            row.plain, allowed = word, ROUNDING
-        else:
-            row.exact, allowed = word, -1.0
-        if any(not distance <= allowed for distance in distances):
-            row.problem = (
-                f"{', '.join(sorted(differing))} differ{'' if meaning is evaluate else ' in exact sums'}: {word}"
-            )
-            return
+        words.append(f"{max(distances):.1e}" if distances else "bits")
+    row.plain, row.exact = words
+    if row.exact != "bits":
+        row.problem = f"exact sums differ by {row.exact}"
 
 
 # ------------------------------------------------------------------ the table
