@@ -15,6 +15,9 @@ import onnx
 DIMS = {"batch": 2, "seq": 16, "past_seq": 8, "height": 64, "width": 64}
 OTHER_DIM = 2
 
+DTYPES = {"fp16": "force_fp16", "fp32": ""}
+"""The precision mode that makes a model so."""
+
 LIMIT = 1_900_000_000
 """Bytes of weights above which a model needs external data."""
 
@@ -60,8 +63,8 @@ def input_shapes(path: Path, dims: Mapping[str, int], other: int) -> dict[str, l
     return shapes
 
 
-def optimised(path: Path, shapes: Mapping[str, list[int]]) -> Any:
-    """A model with these input shapes, after `-O3`."""
+def optimised(path: Path, shapes: Mapping[str, list[int]], dtype: str = "fp32", *, op_fusion: bool = True) -> Any:
+    """A model with these input shapes, after `-O3`, in fp32 as it comes or in fp16."""
     from gecc.driver.instrument import run_or_tell
     from gecc.driver.phases import plan
     from gecc.driver.registry import default_registry
@@ -76,7 +79,10 @@ def optimised(path: Path, shapes: Mapping[str, list[int]]) -> Any:
         return module
 
     module = read()
-    run_or_tell(registry.context(), module, plan(registry), read)
+    mode = DTYPES[dtype]
+    options = {"precision": {"mode": mode, "interface": True}} if mode else {}
+    switches = {"precision": bool(mode), "op-fusion": op_fusion}
+    run_or_tell(registry.context(), module, plan(registry, 3, switches, options), read)
     return module
 
 

@@ -16,19 +16,18 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from inputs import input_shapes
+from inputs import DTYPES, input_shapes, optimised
 from measure import write_rows
 
 DIMS = {"seq": 128, "past_seq": 128, "height": 256, "width": 256}
 OTHER_DIM = 1
 CACHES = ("hints", "plain", "write-allocate")
-DTYPES = {"fp16": "force_fp16", "fp32": ""}
 
 
 @dataclass
@@ -100,43 +99,22 @@ def _words(text: str) -> list[str]:
 def _rows(path: Path, batch: int, dtype: str, args: argparse.Namespace) -> Iterator[Row]:
     """One row for each L2 and cache; the graph is made once."""
     try:
-        context, fused = _optimised(path, batch, dtype, args.dims, op_fusion=True)
-        _, unfused = _optimised(path, batch, dtype, args.dims, op_fusion=False)
+        shapes = input_shapes(path, args.dims | {"batch": batch}, OTHER_DIM)
+        fused, unfused = (optimised(path, shapes, dtype, op_fusion=on) for on in (True, False))
     except Exception as error:
         yield Row(path.stem, batch, 0, dtype, "", failure=" ".join(str(error).split()) or type(error).__name__)
         return
     for mib, cache in product(args.l2, args.cache):
         row = Row(path.stem, batch, mib, dtype, cache)
         try:
-            _measure(row, context, unfused, fused, args.target)
+            _measure(row, unfused, fused, args.target)
         except Exception as error:
             row.failure = " ".join(str(error).split()) or type(error).__name__
         yield row
 
 
-def _optimised(path: Path, batch: int, dtype: str, dims: Mapping[str, int], *, op_fusion: bool) -> tuple[Any, Any]:
-    from gecc.driver.instrument import run_or_tell
-    from gecc.driver.phases import plan
+def _measure(row: Row, unfused: Any, fused: Any, target: str) -> None:
     from gecc.driver.registry import default_registry
-    from gecc.frontend import import_model
-    from gecc.transforms.shape.bind import bind_shapes
-
-    registry = default_registry(lambda text: None)
-    context = registry.context()
-
-    def read() -> Any:
-        module = import_model(path)
-        bind_shapes(module, input_shapes(path, dims | {"batch": batch}, OTHER_DIM))
-        return module
-
-    module = read()
-    mode = DTYPES[dtype]
-    options = {"precision": {"mode": mode, "interface": True}} if mode else {}
-    run_or_tell(context, module, plan(registry, 3, {"precision": bool(mode), "op-fusion": op_fusion}, options), read)
-    return context, module
-
-
-def _measure(row: Row, context: Any, unfused: Any, fused: Any, target: str) -> None:
     from gecc.transforms.l2.judged import is_group
     from gecc.transforms.l2.l2_fusion import L2Fusion
     from gecc.transforms.rewriting import functions
@@ -145,7 +123,7 @@ def _measure(row: Row, context: Any, unfused: Any, fused: Any, target: str) -> N
     row.unfused = one.judged_alone(unfused)
     grouped = fused.clone()
     begin = time.process_time()
-    one.apply(context, grouped)
+    one.apply(default_registry(lambda text: None).context(), grouped)
     row.seconds = time.process_time() - begin
     for function in functions(grouped):
         said = function.attributes.get("ge.l2_traffic")

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inputs import OTHER_DIM, add_models, apart, dims_of, input_shapes, models, optimised
+from inputs import DTYPES, OTHER_DIM, add_models, apart, dims_of, input_shapes, models, optimised
 from measure import write_rows
 
 SHARES = (1, 0.5, 0.25)
@@ -79,6 +79,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_models(parser)
     parser.add_argument("--samples", type=int, default=3, help="the size of a free dim called batch, after 1")
+    parser.add_argument("--dtype", choices=DTYPES, default="fp32")
     parser.add_argument("--seeds", type=int, default=1, help="groups at random of each kind so many times")
     parser.add_argument("--no-found", action="store_true", help="leave out the groups that l2-fusion finds")
     parser.add_argument("-o", dest="output", type=Path, help="the table as CSV")
@@ -88,7 +89,7 @@ def main() -> int:
     rows: list[Row] = []
     for path, batch, dims in _tasks(args):
         try:
-            found = apart(_rows, path, batch, dims, args.seeds, not args.no_found)
+            found = apart(_rows, path, batch, dims, args.dtype, args.seeds, not args.no_found)
         except Exception as error:
             found = [Row(path.stem, batch, problem=" ".join(str(error).split()) or type(error).__name__)]
         rows += found
@@ -117,10 +118,10 @@ def _said(row: Row) -> str:
 # ------------------------------------------------------------------ one model
 
 
-def _rows(path: Path, batch: int, dims: Mapping[str, int], seeds: int, find: bool) -> list[Row]:
+def _rows(path: Path, batch: int, dims: Mapping[str, int], dtype: str, seeds: int, find: bool) -> list[Row]:
     from gecc.reference import evaluate, evaluate_exactly, make_inputs, run
 
-    module = optimised(path, input_shapes(path, dims, OTHER_DIM))
+    module = optimised(path, input_shapes(path, dims, OTHER_DIM), dtype)
     inputs = make_inputs(module)
     wanted = {meaning: run(module, inputs, meaning=meaning) for meaning in (evaluate, evaluate_exactly)}
     rows: list[Row] = []
