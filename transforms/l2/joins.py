@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.ge.interfaces import Joins, Parts, View
+from ...dialects.ge.interfaces import Joins, Parts, View, has_bytes
 from ...planning import Beside, Part
 
 NONE = -1
@@ -54,7 +54,7 @@ class Sides:
 
     def via(self, op: Operation) -> tuple[int, ...]:
         """For each tensor that an op reads the join that it reads it through; nothing where there is none."""
-        reads = [j for v in op.operands for j in [self._behind(v)] * len(self._atoms(v))]
+        reads = [j for v in op.operands if has_bytes(v) for j in [self._behind(v)] * len(self._atoms(v))]
         return tuple(reads) if any(j != NONE for j in reads) else ()
 
     def _behind(self, value: SSAValue) -> int:

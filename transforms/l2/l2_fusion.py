@@ -5,13 +5,13 @@ Ops that follow each other run tile by tile, so that what one gives the next is 
     %2 = ge.relu %1             ->             tiling #ge.l2_tiling<axes = [0], tile = [6], tiles = 6, ...> {
     %3 = ge.conv %2, %w2                       ge.conv ...; ge.relu ...; ge.conv ...; ge.yield }
 
-Static graphs are cut along the batch, and where one sample exceeds the cache along rows of each. Whether a group pays
+Graphs are cut along the batch, and where one sample exceeds the cache along rows of each. Whether a group pays
 is modelled (planning/traffic.py), searched (planning/tiles.py) and judged: the function is lowered to loops over
 buffers, and every access of these goes through a cache of the target's size (judged.py, replayed.py, planning/judge.py,
 which share nothing with the model). Groups stay only if the judge too counts fewer bytes from and to memory, and no
 more time. "No group" always competes, and wins a tie. All figures are modelled; none was measured on an accelerator.
 
-Needs a static function on tensors. Leaves the meaning as it was: a group's body is the ops themselves.
+Needs a function on tensors whose inputs are static. Leaves the meaning as it was: a group's body is the ops themselves.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class L2Fusion(GePass):
             return
         described = describe(function, before.lying)
         if described is None:
-            missed(function, "has no groups: it is not static, or has no batch and no rows to cut")
+            missed(function, "has no groups: it has no batch and no rows to cut")
             return
         task = self._task(function, described, before, machine, options, barred)
         plan = planner.plan(task, partial(self._searched, task, before.bytes))

@@ -110,20 +110,21 @@ def batch_of(function: FuncOp) -> int:
 
 def describe(function: FuncOp, lying: Lying | None = None) -> Described | None:
     """
-    The function for the planners; None where a value has no fixed size, or there is nothing to cut. What looks like a
-    batch is none where most of what is computed has no samples: it is then cut along rows alone.
+    The function for the planners; None where there is nothing to cut. What looks like a batch is none where most of
+    what is computed has no samples: it is then cut along rows alone. Values whose size depends on data are left out:
+    they are in no buffer, and an op that has one is in no group.
 
     cost   linear in ops
     """
     lying = lying or Lying()
     block, batch = function.body.block, batch_of(function)
     steps = [op for op in block.ops if not isinstance(op, ConstantOp | ReturnOp)]
-    if not all(has_bytes(v) for op in steps for v in (*op.operands, *op.results)):
+    if not any(is_sized(op) for op in steps):
         return None
     views: list[tuple[int, Operation]] = []
     ops: list[Operation] = []
     for op in steps:
-        if (isinstance(op, View) and len(op.results) == 1) or op in lying.free:
+        if is_sized(op) and ((isinstance(op, View) and len(op.results) == 1) or op in lying.free):
             views.append((len(ops), op))
         else:
             ops.append(op)
@@ -131,6 +132,10 @@ def describe(function: FuncOp, lying: Lying | None = None) -> Described | None:
     if batch > 1 and not _has_samples(described.piece):
         described = _Builder(block, 1, ops, views, lying.addresses).build()
     return described if described.axes or described.samples else None
+
+
+def is_sized(op: Operation) -> bool:
+    return all(has_bytes(v) for v in (*op.operands, *op.results))
 
 
 def _has_samples(piece: Piece) -> bool:
@@ -182,8 +187,8 @@ class _Builder:
             if self.outer == 1 or op in self.samples:
                 self._cut(op)
 
-        reads = [[t for v in op.operands for t in self._atoms(v)] for op in self.ops]
-        writes = [[t for v in op.results for t in self._atoms(v)] for op in self.ops]
+        reads = [[t for v in op.operands if has_bytes(v) for t in self._atoms(v)] for op in self.ops]
+        writes = [[t for v in op.results if has_bytes(v) for t in self._atoms(v)] for op in self.ops]
         last = self.block.last_op
         returned = {t for v in (last.operands if last is not None else ()) for t in self._atoms(v)}
         for values in (v for pair in zip(reads, writes, strict=True) for v in pair):
@@ -209,7 +214,7 @@ class _Builder:
 
     def _part(self, op: Operation) -> None:
         """Finds the axis along which an op's samples lie, where it computes each from those of its operands."""
-        if not op.results or not is_pure(op):
+        if not op.results or not is_pure(op) or not is_sized(op):
             return
         best: tuple[int, int] | None = None
         results = [t for r in op.results for t in self._atoms(r)]
@@ -242,7 +247,7 @@ class _Builder:
 
     def _cut(self, op: Operation) -> None:
         """Finds the axis along which an op is cut with what it reads, and the windows of its reads."""
-        if not op.results or not is_pure(op):
+        if not op.results or not is_pure(op) or not is_sized(op):
             return
         shape = box_shape(self._all(op.results[0]))
         alike = [box_shape(self._all(t)) for r in op.results for t in self._atoms(r)]
@@ -397,7 +402,7 @@ class _Builder:
             name or op.name,
             tuple(self.number[v] for v in reads),
             tuple(self.number[v] for v in writes),
-            float(flops_of(op)),
+            float(flops_of(op)) if is_sized(op) else 0.0,
             op in self.axes,
             windows,
             op not in self.unlike,

@@ -179,3 +179,16 @@ def test_tiles_that_compute_something_else_are_told(tmp_path: Path):
             context, module, passes, lambda: parse_module(context, TILED, "test.mlir"), tmp_path / "wrong.mlir"
         )
     assert error.value.culprit == SpoilPass()
+
+
+def test_on_buffers_results_that_have_none_may_come_last():
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> (tensor<1x?xi64> {onnx.name = "where"}, tensor<4xf32> {onnx.name = "y"}) {
+      %0 = ge.relu %x : tensor<4xf32> -> tensor<4xf32>
+      %1 = ge.non_zero %0 : tensor<4xf32> -> tensor<1x?xi64>
+      func.return %1, %0 : tensor<1x?xi64>, tensor<4xf32>
+    }"""
+    context = default_registry(pytest.fail).context()
+    module = parse_module(context, text, "test.mlir")
+    GeBufferize().apply(context, module)
+    verify_numerics(context, module, [GeBufferize()], lambda: parse_module(context, text, "test.mlir"))

@@ -96,6 +96,35 @@ def test_where_none_pays_a_remark_says_so(tool: Tool, capsys: pytest.CaptureFixt
     assert "has no groups: none is modelled to pay" in capsys.readouterr().err
 
 
+# Behind the block: a search for elements, whose size depends on data; a branch that reads the first value.
+TAILS = {
+    "data": f"""
+  %4 = ge.non_zero %3 : {IMAGE} -> tensor<4x?xi64> onnx "fourth"
+  func.return %3, %4 : {IMAGE}, tensor<4x?xi64>""",
+    "branch": f"""
+  %c = ge.constant dense<true> : tensor<i1>
+  %4 = ge.if %c : tensor<i1> -> ({IMAGE}) {{
+    %5 = ge.add %1, %3 : {IMAGE}, {IMAGE} -> {IMAGE}
+    ge.yield %5 : {IMAGE}
+  }} else {{
+    ge.yield %3 : {IMAGE}
+  }}
+  func.return %3, %4 : {IMAGE}, {IMAGE}""",
+}
+
+
+@pytest.mark.parametrize("tail", TAILS)
+def test_what_comes_behind_is_in_no_group_and_parts_none(tail: str, tool: Tool):
+    second = "tensor<4x?xi64>" if tail == "data" else IMAGE
+    text = BLOCK.replace(f"\n  func.return %3 : {IMAGE}", TAILS[tail])
+    Path("more.mlir").write_text(text.replace('{onnx.name = "y"})', f'{{onnx.name = "y"}}, {second})'))
+    grouped = tool(L2, "more.mlir")
+    assert grouped.count('"L2"') == 1
+    assert grouped.index("L2") < grouped.index("third") < grouped.index("ge.yield")
+    assert grouped.index("ge.yield") < grouped.index({"data": "ge.non_zero", "branch": "ge.if"}[tail])
+    tool(L2, "--ge-bufferize", "--memory-reuse", "--verify-numerics", "more.mlir")
+
+
 @pytest.mark.parametrize("then", [(), ("--op-fusion",), ("-O3",), ("--infer-shape", "--compose-transposes")])
 def test_in_tiles_it_computes_the_same(then: tuple[str, ...], tool: Tool):
     text = tool(*then, "--ge-bufferize", "--memory-reuse", "--verify-numerics", "fused.mlir")
