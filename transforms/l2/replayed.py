@@ -13,12 +13,9 @@ model nor its plans.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Container, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, repeat
-from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import MemRefType
@@ -26,18 +23,17 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.ge.bodies import HostOp, yielded
+from ...dialects.ge.bodies import HostOp
 from ...dialects.ge.constants import MappedOp
-from ...dialects.ge.interfaces import Box, whole
-from ...dialects.ge.kernel_tile import kernel_tile_of
+from ...dialects.ge.interfaces import Box
 from ...dialects.ge.memory import LaunchOp, RetypedOp, SlotOp
 from ...dialects.ge.types import element_of, nbytes, shape_of
-from ...planning import Access, CacheKind, Replayed, judge, kernel_steps
+from ...planning import Access, CacheKind, Replayed, judge
+from ...planning.collector import no_collector
 from ..memory.arena import VIEWS, Roots, arena_of, is_step, touched
-from ..tiling import boxes_in_body
+from .kernels import steps_of
 
 DYNAMIC = -(2**63)
-IMAGE_RANK = 4
 
 
 @dataclass
@@ -76,7 +72,7 @@ def trace_of_function(function: FuncOp, cache_bytes: int, page: int, tiles: Cont
     cost    the runs of bytes that it touches, and the boxes that its kernels ask for
     """
     replay = _Replay(function, cache_bytes, page, tiles)
-    with _no_collector():
+    with no_collector():
         replay.block(function.body.block, {}, False)  # buffers are numbered as they are met
     outputs = [replay.number[a] for a in replay.outputs if a in replay.number]
     arena = arena_of(function)
@@ -84,18 +80,6 @@ def trace_of_function(function: FuncOp, cache_bytes: int, page: int, tiles: Cont
     return Trace(
         replay.accesses, replay.owners, replay.sizes, outputs, replay.places, replay.roots, replay.number[arena]
     )
-
-
-@contextmanager
-def _no_collector() -> Generator[None]:
-    """Hundreds of thousands of tuples of numbers are no cycles: to look for some takes longer than to make them."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,73 +226,12 @@ class _Replay:
         self.accesses += map(Access._make, zip(same[0], begins, *same[1:], strict=False))
 
     def _launch(self, op: LaunchOp, at_once: bool) -> None:
-        reads = list(dict.fromkeys(zip(op.ins, op.body.block.args, strict=True)))
-        for outs, wanted in [(None, None)] if at_once else self._slices(op):
-            for value, argument in reads:
-                self._touch(op, value, write=False, box=wanted.get(argument) if wanted else None)
+        reads = list(dict.fromkeys(zip(op.ins, range(len(op.ins)), strict=True)))
+        for step in [None] if at_once else steps_of(op, self.cache_bytes, self.page):
+            for value, k in reads:
+                self._touch(op, value, write=False, box=step.reads[k] if step else None)
             for k, value in enumerate(op.outs):
-                self._touch(op, value, write=True, box=outs[k] if outs else None)
-
-    def _slices(self, op: LaunchOp) -> Sequence[tuple[list[Box] | None, dict[SSAValue, Box] | None]]:
-        """
-        How a kernel walks: as it says itself (`ge.kernel_tile`), else samples of its results, or rows, as many at a
-        time as `kernel_steps` says.
-        """
-        results = yielded(op.body)
-        said = kernel_tile_of(op)
-        if said is not None and (steps := self._steps(op, *said)) is not None:
-            return steps
-        shape = shape_of(results[0].type)
-        axes = (0, 2, *range(1, len(shape))) if len(shape) >= IMAGE_RANK else range(len(shape))
-        for axis in axes:
-            boxes = _along(results, axis, 0, 1) if shape[axis] > 1 else None
-            first = boxes_in_body(op, boxes) if boxes is not None else None
-            if first is None:
-                continue
-            arguments = [(a, first.get(a, whole(a)) == whole(a)) for a in op.body.block.args]
-            moving: list[tuple[SSAValue, Box]] = [(a, first[a]) for a, is_whole in arguments if not is_whole]
-            moving += zip(results, boxes or (), strict=True)
-            strips = prod(shape[:axis])
-            count = kernel_steps(
-                shape[axis],
-                sum(nbytes(a.type) for a, is_whole in arguments if is_whole),
-                sum(nbytes(v.type) for v, _ in moving),
-                self.cache_bytes,
-                strips_bytes=sum(_strips(v, box) for v, box in moving) * self.page if strips > 1 else 0,
-                samples=strips == 1,
-            )
-            return self._steps(op, axis, count) or [(None, None)]
-        return [(None, None)]
-
-    @staticmethod
-    def _steps(
-        op: LaunchOp, axis: int, count: int
-    ) -> Sequence[tuple[list[Box] | None, dict[SSAValue, Box] | None]] | None:
-        """The boxes of each step's results and operands; None where they cannot be cut so."""
-        results = yielded(op.body)
-        extent = shape_of(results[0].type)[axis]
-        found: list[tuple[list[Box] | None, dict[SSAValue, Box] | None]] = []
-        for begin in range(0, extent, count):
-            boxes = _along(results, axis, begin, min(count, extent - begin))
-            wanted = boxes_in_body(op, boxes) if boxes is not None else None
-            if wanted is None:
-                return None
-            found.append((boxes, wanted))
-        return found
-
-
-def _strips(value: SSAValue, box: Box) -> int:
-    """Runs of bytes that a box, cut along one axis, is made of."""
-    axis = next(k for k, part in enumerate(box) if part != whole(value)[k])
-    return prod(shape_of(value.type)[:axis])
-
-
-def _along(results: Sequence[SSAValue], axis: int, begin: int, count: int) -> list[Box] | None:
-    """The same slices of all results; None where they have not as many."""
-    shape = shape_of(results[0].type)
-    if any(shape_of(r.type)[axis : axis + 1] != shape[axis : axis + 1] for r in results):
-        return None
-    return [tuple((begin, count) if k == axis else part for k, part in enumerate(whole(r))) for r in results]
+                self._touch(op, value, write=True, box=step.writes[k] if step else None)
 
 
 def _rounds(loop: ForOp, numbers: dict[SSAValue, int]) -> range:
