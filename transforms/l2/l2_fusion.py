@@ -56,7 +56,7 @@ from .forming import Formed, form_all
 from .judged import Judged, is_group, judged
 from .kept import kept_groups
 from .piece import Described, describe
-from .tune import NOTHING_TO_GAIN, Applied, Planner, Task, Tuner, Untuned
+from .tune import NOTHING_TO_GAIN, Applied, Lowered, Planner, Task, Tuner, Untuned
 from .walking import forget_walks, say_walks
 
 _FIGURES = {
@@ -246,13 +246,14 @@ class L2Fusion(GePass):
         name = function.sym_name.data
         return Task(name, described.piece, machine, self.page, options, out, rules, singles, lowered)
 
-    def _lowered(self, function: FuncOp, before: Judged, machine: Target, singles: Plan, plan: Plan) -> Judged:
-        """What a function moves with what is left of a plan, by the loops that it becomes; of a copy."""
+    def _lowered(self, function: FuncOp, before: Judged, machine: Target, singles: Plan, plan: Plan) -> Lowered:
+        """What is left of a plan as the loops that it becomes; of a copy."""
         copy = function.clone()
         described = describe(copy, before.lying.of(function, copy))
         assert described is not None
         with collecting(Report()):
-            return self._settled(copy, described, plan, singles, before, machine).after
+            kept, _, after = self._settled(copy, described, plan, singles, before, machine)
+        return Lowered(after, _lying_as(described, kept, after) if kept else described.piece)
 
     def _settled(
         self, function: FuncOp, described: Described, plan: Plan, singles: Plan, before: Judged, machine: Target

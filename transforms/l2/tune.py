@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...dialects.ge.errors import UsageError
 from ...planning import (
@@ -24,7 +24,6 @@ from ...planning import (
     Piece,
     Plan,
     Score,
-    Scorer,
     SearchOptions,
     TuningSpace,
     can_walk,
@@ -53,6 +52,17 @@ NOTHING_TO_GAIN = 1.001
 """A plan without groups that moves so little more than every input, weight and output once is left as it is."""
 
 
+class Lowered(NamedTuple):
+    """A plan as loops: what it moves, by the judge, and the piece with its tensors where they lie then."""
+
+    judged: Judged
+    piece: Piece
+
+    @property
+    def score(self) -> Score:
+        return Score(self.judged.seconds or 0.0, self.judged.bytes)
+
+
 @dataclass(frozen=True)
 class Task:
     """
@@ -60,7 +70,7 @@ class Task:
 
     name        in the file: the function's
     blacklist   as the options say it, for the file; `barred` follows from it
-    lowered     what the function moves with a plan's groups, by the loops that it becomes
+    lowered     what becomes of the function with a plan
     """
 
     name: str
@@ -71,7 +81,7 @@ class Task:
     barred: Collection[int]
     blacklist: tuple[str, ...]
     singles: Plan
-    lowered: Callable[[Plan], Judged]
+    lowered: Callable[[Plan], Lowered]
 
     def found(self, plan: Plan, trials: int, before: Score, after: Score) -> Found:
         return Found(
@@ -97,7 +107,9 @@ class Task:
 
     def study_name(self, space: TuningSpace) -> str:
         """The same for those whose trials are comparable."""
-        said = repr((structure_key(self.piece), self._machine(), self._rules(), space.genes, space.walks, space.start))
+        lying = [t.address for t in space.piece.tensors], dict(space.piece.scratch)
+        rules = self._machine(), self._rules(), space.genes, space.walks, space.start
+        said = repr((structure_key(self.piece), lying, *rules))
         return hashlib.sha256(said.encode()).hexdigest()[:32]
 
     def _machine(self) -> Mapping[str, str | int]:
@@ -186,13 +198,12 @@ class Tuner:
         """
         left, self._left = max(1, self._left), self._left - 1
         untuned = search()
-        space = TuningSpace(
-            Model(task.piece, task.machine, task.page), task.options, untuned, task.singles, task.barred
-        )
-        scorer = JudgedScorer(task.piece, task.machine, task.page)
-        if not space.genes or self._has_nothing_to_gain(task, scorer, untuned):
-            score = scorer(untuned)
-            self._found[task.name] = task.found(untuned, 0, score, score)
+        start = task.lowered(untuned)
+        # Plans are scored where values lie with the start's groups: most lie there with those of a plan near it too.
+        model = Model(start.piece, task.machine, task.page)
+        space = TuningSpace(model, task.options, untuned, task.singles, task.barred)
+        if not space.genes or self._has_nothing_to_gain(task, start, untuned):
+            self._found[task.name] = task.found(untuned, 0, start.score, start.score)
             return list(untuned)
         try:
             from .study import Budget, Study
@@ -202,15 +213,16 @@ class Tuner:
         seconds = None if self.seconds is None else max(1e-3, (self._end - time.monotonic()) / left)
         study = Study(space, task.study_name(space), journal, self.seed)
         try:
+            scorer = JudgedScorer(start.piece, task.machine, task.page)
             tuned = study.run(scorer, Budget(seconds, self.trials), progress)
         except KeyboardInterrupt:
             kept = "nothing is kept" if journal is None else f"the same line goes on from the trials in {journal}"
             raise KeyboardInterrupt(f"tuning was stopped; {kept}") from None
         count("plans tried", tuned.trials)
-        plan, score = self._best(task, tuned, untuned)
-        figure("bytes less by tuning, modelled", tuned.untuned.bytes - score.bytes)
-        figure("nanoseconds less by tuning, modelled", round((tuned.untuned.seconds - score.seconds) * 1e9))
-        self._found[task.name] = task.found(plan, tuned.trials, tuned.untuned, score)
+        plan, best = self._best(task, tuned, untuned, start)
+        figure("bytes less by tuning, modelled", start.score.bytes - best.score.bytes)
+        figure("nanoseconds less by tuning, modelled", round((start.score.seconds - best.score.seconds) * 1e9))
+        self._found[task.name] = task.found(plan, tuned.trials, start.score, best.score)
         return plan
 
     def end(self) -> None:
@@ -218,17 +230,17 @@ class Tuner:
             write_tuning(self.path, self._found)
 
     @staticmethod
-    def _best(task: Task, tuned: Tuned, untuned: Plan) -> tuple[list[Group], Score]:
+    def _best(task: Task, tuned: Tuned, untuned: Plan, start: Lowered) -> tuple[list[Group], Lowered]:
         """The best that also as loops moves no more bytes than the plan without tuning, in no more time."""
-        most = task.lowered(untuned) if tuned.better else None
-        for score, plan in tuned.better:
-            if most is not None and task.lowered(plan).is_as_good_as(most):
-                return plan, score
-        return list(untuned), tuned.untuned
+        for _, plan in tuned.better:
+            found = task.lowered(plan)
+            if found.judged.is_as_good_as(start.judged):
+                return plan, found
+        return list(untuned), start
 
     @staticmethod
-    def _has_nothing_to_gain(task: Task, scorer: Scorer, plan: Plan) -> bool:
-        return not groups_of(plan) and scorer(plan).bytes <= NOTHING_TO_GAIN * task.piece.compulsory_bytes()
+    def _has_nothing_to_gain(task: Task, start: Lowered, plan: Plan) -> bool:
+        return not groups_of(plan) and start.judged.bytes <= NOTHING_TO_GAIN * task.piece.compulsory_bytes()
 
 
 def _refuse_place(path: Path) -> None:
