@@ -46,21 +46,19 @@ MIN_BYTES = 65536
 @dataclass
 class Row:
     """
-    cut            what groups are cut into, and how they were found
-    ops, groups    of the module without groups, and those formed
-    members        ops in groups
-    samples .. nested  groups by what they are cut into: whole samples; rows; rows with kept lines; two loops (also
-                   counted as rows)
-    loops          scf.for
-    launches       that ran, those of all tiles
-    plain, exact   "bits", or how far apart
-    seconds        of a processor, all runs
+    cut                what groups are cut into, and how they were found
+    groups, members    that were formed, and the ops in them
+    samples .. nested  groups by what they are cut into: whole samples; rows; rows with kept lines; two loops (which are
+                       of rows too)
+    loops              scf.for
+    launches           that ran, those of all tiles
+    plain, exact       "bits", or how far apart
+    seconds            of a processor, both runs
     """
 
     model: str
     batch: int = 0
     cut: str = ""
-    ops: int = 0
     groups: int = 0
     members: int = 0
     samples: int = 0
@@ -129,7 +127,7 @@ def _rows(path: Path, batch: int, dims: Mapping[str, int], dtype: str, seeds: in
         row = Row(path.stem, batch, cut)
         begin = time.process_time()
         try:
-            _compare(row, module, grouped, inputs, wanted)
+            _compare(row, grouped, inputs, wanted)
         except Exception as error:
             row.problem = f"{type(error).__name__}: {' '.join(str(error).split())}"
         row.seconds = time.process_time() - begin
@@ -181,7 +179,7 @@ def _groups(module: Any) -> Iterator[Any]:
             yield from (op for op in function.regions[0].block.ops if is_group(op))
 
 
-def _compare(row: Row, module: Any, grouped: Any, inputs: Any, wanted: Mapping[Any, Any]) -> None:
+def _compare(row: Row, grouped: Any, inputs: Any, wanted: Mapping[Any, Any]) -> None:
     """Brings the module with groups to buffers and runs it by each meaning; fills in the row."""
     from gecc.driver.poison import PoisonedArena
     from gecc.driver.registry import default_registry
@@ -192,7 +190,6 @@ def _compare(row: Row, module: Any, grouped: Any, inputs: Any, wanted: Mapping[A
     from gecc.transforms.tiling import members_of
 
     groups = list(_groups(grouped))
-    row.ops = sum(1 for _ in next(iter(module.body.block.ops)).walk())
     row.groups, row.members = len(groups), sum(len(members_of(group)) for group in groups)
     for group in groups:
         loops, halo = len(group.tiling.cuts[0]), group.tiling.halo.data

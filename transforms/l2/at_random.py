@@ -30,8 +30,9 @@ Cut: TypeAlias = Literal["samples", "rows", "lines"]
 
 CUTS: tuple[Cut, ...] = ("samples", "rows", "lines")
 
-MOST_TILES = 16
-"""Of a group: more of them say nothing new, and each takes its time."""
+TILES = (2, 2, 3, 3, 4, 5, 6, 9, 12, 16)
+"""Of a group, about: halves, of which both meet a border, and few rows at a time, of which windows overlap all. More of
+them say nothing new, and each takes its time."""
 
 ANY_SIZE = 0.25
 """The share of tiles whose rows are not as many as make one tile what the next is."""
@@ -75,11 +76,11 @@ class _AnyPlan:
     def _slices(self, run: Run, way: Way) -> int:
         """Of a tile."""
         count = run.slices(way)
-        taken = self.random.randrange(-(-count // MOST_TILES), count)
+        taken = -(-count // self.random.choice(TILES))
         if way.of_samples or self.random.random() < ANY_SIZE:
             return taken
         step = stride(run.piece, run.begin, run.end)
-        return taken - taken % step if 0 < step <= taken else taken
+        return max(step, taken - taken % step) if 0 < step < count else taken
 
     def begin(self, functions: int) -> None:
         pass
