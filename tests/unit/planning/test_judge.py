@@ -91,6 +91,8 @@ def test_dirty_pages_of_no_output_are_dropped_at_the_end():
 
 
 def test_dead_data_is_written_back_without_hints_only():
+    # Page 0 is made and read for the last time, then page 1 pushes it out: 1 miss, of page 1, and 1 page written back,
+    # unless the cache was told that nobody needs it.
     trace = [write(0, 0, PAGE), read(0, 0, PAGE, last=True), read(1, 0, PAGE)]
     assert judge(trace, [PAGE, PAGE], [], PAGE, "plain") == Replayed(PAGE, PAGE)
     assert judge(trace, [PAGE, PAGE], [], PAGE, "hints") == Replayed(PAGE, 0)
@@ -124,6 +126,7 @@ def test_an_arena_page_is_overwritten_in_the_cache():
 
 
 def test_write_allocate_reads_what_it_writes():
+    # A write that misses fetches the page first: 1 miss, and none for the second write, which finds it there.
     assert judge([write(0, 0, PAGE)], [PAGE], [0], PAGE, "write-allocate") == Replayed(PAGE, PAGE)
     assert judge([write(0, 0, PAGE)] * 2, [PAGE], [0], PAGE, "write-allocate") == Replayed(PAGE, PAGE)
 
