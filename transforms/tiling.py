@@ -139,6 +139,8 @@ def rounds_of(group: FusionOp, cuts: Sequence[Sequence[Cut]], lines: bool) -> li
     each = list(cuts) * (len(results) if len(cuts) == 1 else 1)
     if len(each) != len(results):
         return None
+    if any(axis >= len(shape_of(v.type)) for v, cut in zip(results, each, strict=True) for axis, _ in cut):
+        return None
     outer = {v: cut[0] for v, cut in zip(results, each, strict=True)} if len(each[0]) > 1 else {}
     cutter = _Cutter(group, outer, {v: cut[-1] for v, cut in zip(results, each, strict=True)}, lines)
     steps = cutter.steps() if outer else 1

@@ -1,5 +1,6 @@
 """L2 fusion among other passes: twice, before and after them, as text, and back to ONNX."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,6 +130,16 @@ def test_what_comes_behind_is_in_no_group_and_parts_none(tail: str, tool: Tool):
 def test_in_tiles_it_computes_the_same(then: tuple[str, ...], tool: Tool):
     text = tool(*then, "--ge-bufferize", "--memory-reuse", "--verify-numerics", "fused.mlir")
     assert "scf.for" in text
+
+
+@pytest.mark.parametrize(
+    "cut", ["axes = [9], tile = [4]", "axes = [0, 9], tile = [1, 4]", "axes = [[0], [0]], tile = [[4], [4]]"]
+)
+def test_a_cut_that_is_not_there_runs_layer_by_layer(cut: str, tool: Tool):
+    text = re.sub(r"axes = \S+, tile = \S+(?=, tiles)", cut, Path("fused.mlir").read_text())
+    Path("edited.mlir").write_text(text)
+    assert cut in text
+    assert "scf.for" not in tool("--ge-bufferize", "--memory-reuse", "--verify-numerics", "edited.mlir")
 
 
 def test_a_group_goes_back_to_onnx_as_its_ops(tool: Tool):
