@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .footprint import SCRATCH, Footprint
+from .gain import MostGain
 from .machine import Machine
 from .piece import Group, Piece, balanced
 from .rows import MOST_APART, lines_can_be_kept, shares_are_whole, stride
 from .runs import Run, Way
-from .traffic import SAFE, Model, State
+from .traffic import SAFE, Model, State, Traffic
 
 # A piece whose traffic is this near to its compulsory bytes has nothing to gain.
 NOTHING_TO_GAIN = 1.001
@@ -77,6 +78,8 @@ def single(piece: Piece, k: int, machine: Machine, page: int = 4096) -> Group:
 
     tensors = [(piece.tensors[t].bytes, piece.reads_whole(k, t)) for t in {*op.reads, *op.writes}]
     extent = piece.extent(k)
+    if all(piece.reads_whole(k, t) for t in op.reads):
+        return Group(k, k + 1, extent)  # what it reads moves along an axis that the piece does not know
     whole = sum(size for size, all_ in tensors if all_)
     moving = sum(size for size, all_ in tensors if not all_)
     strips = sum(piece.tensors[t].strips for t in {*op.reads, *op.writes} if not piece.reads_whole(k, t))
@@ -147,7 +150,7 @@ def search(
         return singles
 
     for overlap in (True, False):
-        best = _Search(model, options, frozenset(barred), singles, overlap).run()
+        best = _Search(model, options, frozenset(barred), singles, baseline, overlap).run()
         found = model.evaluate(best)
         if found.total >= baseline.total:
             continue  # bytes that hide behind arithmetic cost no time: next, with nothing behind anything
@@ -161,7 +164,13 @@ class _Search:
     """overlap: what a group moves hides behind its arithmetic where that takes longer, as the machine's seconds say."""
 
     def __init__(
-        self, model: Model, options: SearchOptions, barred: frozenset[int], singles: Sequence[Group], overlap: bool
+        self,
+        model: Model,
+        options: SearchOptions,
+        barred: frozenset[int],
+        singles: Sequence[Group],
+        baseline: Traffic,
+        overlap: bool,
     ):
         self.overlap = overlap
         self.model = model
@@ -170,6 +179,7 @@ class _Search:
         self.barred = barred
         self.singles = singles
         self.by_time = options.objective == "time" and model.knows_time
+        self.gain = MostGain(self.piece, model.machine, baseline, overlap) if self.by_time else None
         self.limit = int(options.occupancy * model.capacity)
         self.crossing = crossing_bytes(self.piece)
         # By bytes alone a group must pay for itself: so many bytes, and more for every launch.
@@ -249,11 +259,11 @@ class _Search:
 
     def _tilings(self, run: Run) -> list[Footprint]:
         """
-        Tile counts with resident weights, beginning with the least; else the least with streamed weights. Of samples,
-        where they fit, else of rows.
+        Tile counts with resident weights, beginning with the least, of samples, where they fit, else of rows; and the
+        least with streamed weights, where that is less: fewer starts may save more than weights read again cost.
         """
+        resident: list[Footprint] = []
         for way in run.ways:
-            resident: list[Footprint] = []
             least = self._least_that_fits(run, way)
             for tiles in self._more(run, way, least) if least else ():
                 shapes = [shape for shape in self._shapes(run, way, tiles) if self._fits(shape, 0)]
@@ -261,12 +271,19 @@ class _Search:
                 if len({(shape.group.samples, shape.group.outer) for shape in resident}) == self.options.tile_counts:
                     break
             if resident:
-                return resident
+                break
+        most = min((shape.tiles for shape in resident), default=None)
+        return resident + self._streamed(run, most)
+
+    def _streamed(self, run: Run, most: int | None) -> list[Footprint]:
+        """The least tile count, and fewer than `most`, with streamed weights."""
         for way in run.ways:
             spare = way.whole - way.largest_whole
             least = self._least(run, way, self.limit - way.largest_whole) if spare else 0
             for tiles in self._more(run, way, least)[:2] if least else ():
                 for shape in self._shapes(run, way, tiles):
+                    if most is not None and shape.tiles >= most:
+                        return []
                     if self._fits(shape, spare):
                         return [shape]
         return []
@@ -301,6 +318,10 @@ class _Search:
         if slices < 2:
             return []
         taken = -(-slices // tiles)
+        if self.gain is not None:
+            rounds = 1 if way.of_samples else self.piece.outer
+            if not self.gain.may_pay(run.begin, run.end, rounds * -(-slices // taken)):
+                return []
         if way.of_samples:
             return [self.model.shape(run.group(way, taken))]
         step = stride(self.piece, run.begin, run.end)

@@ -21,6 +21,7 @@ from gecc.planning import (
     search,
     single_plan,
 )
+from gecc.targets import get
 
 from .pieces import MIB, Machine, bottleneck, chain, pieces
 
@@ -181,3 +182,19 @@ def test_three_thousand_ops_take_seconds():
     plan = search(piece, Machine(16 * MIB))
     assert time.process_time() - start < 40
     assert groups_of(plan) != []
+
+
+def test_weights_are_streamed_where_that_saves_tiles():
+    # With all weights, 1.6 of 3.2 MiB, a tile is three samples (four parts of each are alive), so there are 22. With one
+    # op's at a time it is six: 11 tiles, and 4 ops are started eleven times less.
+    sample = MIB // 10
+    piece, machine = chain(64, 4, sample, weight=4 * sample), replace(get("brief-910b"), l2_bytes=4 * MIB)
+    (group,) = groups_of(search(piece, machine))
+    model = Model(piece, machine)
+    assert piece.tiles(group) == 11
+    assert model.shape(group).working_set > 0.8 * machine.l2_bytes
+    streamed, resident = (model.evaluate([group._replace(samples=n)]).seconds for n in (group.samples, 3))
+    assert model.shape(group._replace(samples=3)).working_set < 0.8 * machine.l2_bytes
+    assert streamed is not None
+    assert resident is not None
+    assert streamed < resident
