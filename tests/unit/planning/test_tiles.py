@@ -185,8 +185,8 @@ def test_three_thousand_ops_take_seconds():
 
 
 def test_weights_are_streamed_where_that_saves_tiles():
-    # With all weights, 1.6 of 3.2 MiB, a tile is three samples (four parts of each are alive), so there are 22. With one
-    # op's at a time it is six: 11 tiles, and 4 ops are started eleven times less.
+    # With all weights, 1.6 of 3.2 MiB, a tile is three samples (four parts of each are alive): 22 tiles. With one op's
+    # at a time it is six: 11 tiles, and 4 ops are started eleven times less.
     sample = MIB // 10
     piece, machine = chain(64, 4, sample, weight=4 * sample), replace(get("brief-910b"), l2_bytes=4 * MIB)
     (group,) = groups_of(search(piece, machine))
