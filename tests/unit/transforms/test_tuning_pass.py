@@ -12,9 +12,10 @@ import pytest
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
-from gecc.planning import Group, JudgedScorer, Plan, Score, Scorer
+from gecc.planning import Group, Plan, Score, Scorer
 from gecc.tools import ge_opt
 from gecc.transforms.l2.study import Budget, Study, Tuned
+from gecc.transforms.l2.tune import Task
 
 MODEL = """
 func.func @main(%x: tensor<32x64x32x32xf32>, %w1: tensor<64x64x1x1xf32>, %w2: tensor<64x64x1x1xf32>)
@@ -246,6 +247,17 @@ def test_trials_of_other_genes_do_not_mix(tool: Tool, monkeypatch: pytest.Monkey
     assert [study.n_trials for study in optuna.get_all_study_summaries(storage)] == [4, 1]
 
 
+def test_plans_of_long_functions_are_scored_by_their_trace(tool: Tool, monkeypatch: pytest.MonkeyPatch):
+    def never(self: Task, plan: Plan) -> Score:
+        raise AssertionError
+
+    monkeypatch.setattr("gecc.transforms.l2.tune.MOST_LOWERED", 3)
+    monkeypatch.setattr(Task, "scored", never)
+    code, tuned, said = tool(TUNE)
+    assert (code, said) == (0, "")
+    assert "ge.l2_tiling" in tuned
+
+
 def test_functions_share_the_seconds(tool: Tool, monkeypatch: pytest.MonkeyPatch):
     given: list[float] = []
 
@@ -278,10 +290,10 @@ def test_what_tuning_leaves_moves_no_more_bytes(options: str, text: str, tool: T
 
 
 def test_who_stops_tuning_is_told_where_the_trials_are(tool: Tool, monkeypatch: pytest.MonkeyPatch):
-    def stop(self: JudgedScorer, plan: Plan) -> Score:
+    def stop(self: Task, plan: Plan) -> Score:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(JudgedScorer, "__call__", stop)
+    monkeypatch.setattr(Task, "scored", stop)
     code, out, said = tool(TUNE)
     assert (code, out) == (130, "")
     assert said == "ge-opt: tuning was stopped; the same line goes on from the trials in m.journal\n"
