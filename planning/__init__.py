@@ -37,7 +37,7 @@ from .machine import Machine, knows_time, starts, terms
 from .piece import Beside, Group, Op, Part, Piece, Plan, Tensor, Window, balanced
 from .score import JudgedScorer, Score, Scorer
 from .tiles import SearchOptions, kernel_steps, search, single, single_plan
-from .trace import Memory, memory_of, replay, scratch_offsets, trace_of
+from .trace import Memory, memory_of, replay, trace_of
 from .traffic import GroupTraffic, Model, Traffic
 from .tuning import TuningSpace, groups_of, is_tiling, structure_key, with_groups
 
@@ -92,7 +92,6 @@ __all__ = [
     "plan_offsets",
     "replay",
     "reuse_ratio",
-    "scratch_offsets",
     "search",
     "single",
     "single_plan",

@@ -254,9 +254,11 @@ class Piece:
         The `count` bytes of the arena where the inner tensors of ops [begin, end) lie in tiles: what is known of them,
         or the first bytes where they would lie as a whole; () if these are fewer.
         """
-        known = first_bytes(self.scratch.get((begin, end), ()), count)
+        known = self.scratch.get((begin, end), ())
         if known:
-            return known
+            low, high = known[-1]
+            missing = count - sum(b - a for a, b in known)  # alignment, or the arena packs them better than we
+            return first_bytes((*known[:-1], (low, high + max(0, missing))), count)
         inner = (t for op in self.ops[begin:end] for t in op.writes if self.stays_inside(t, begin, end))
         places = ((a, a + self.tensors[t].bytes) for t in inner if (a := self.tensors[t].address) is not None)
         return first_bytes(merged(places), count)

@@ -65,28 +65,56 @@ def pack_inner(
     return dict(zip(inner.tensors, offsets, strict=True)), arena_size(buffers, offsets)
 
 
-def scratch_offsets(piece: Piece, group: Group) -> tuple[dict[int, int], int]:
+class Scratch:
     """
-    Inner tensor -> its offset in the scratch memory of a group's tile; and the bytes of that memory. Both as `inside`
+    Where the inner tensors of each of a group's tiles lie in its scratch memory, of a piece and a group as `inside`
     gives them.
+
+    spans   of each tile of a round
+    bytes   of the scratch memory: the largest tile's
     """
-    inner = inner_buffers(piece, group.begin, group.end)
-    if piece.is_of_samples(group):
-        return pack_inner(inner, [piece.rows(t) * group.outer for t in inner.tensors])
-    found = [spans_of(piece, group, k) for k in range(piece.steps(group))] if inner.tensors else []
-    most = [max(s.needed[t][1] - s.needed[t][0] for s in found if t in s.needed) * group.outer for t in inner.tensors]
-    kept = {t for s in found for t in inner.tensors if group.lines and s.needed.get(t) != s.computed.get(t)}
-    return pack_inner(inner, most, kept, (group.begin, group.end))
+
+    def __init__(self, piece: Piece, group: Group):
+        self._piece, self._group = piece, group
+        self._inner = inner_buffers(piece, group.begin, group.end)
+        by_rows = piece.ops[group.end - 1].tileable and not piece.is_of_samples(group)
+        self.spans = [spans_of(piece, group, k) if by_rows else Spans() for k in range(piece.steps(group))]
+        self._known: dict[tuple[int, ...], tuple[dict[int, int], int]] = {}
+        self._most: list[int] | None = None
+        self._kept: set[int] = set()
+        if group.lines and by_rows:
+            tensors = self._inner.tensors
+            self._most = [max(s.needed[t][1] - s.needed[t][0] for s in self.spans if t in s.needed) for t in tensors]
+            self._kept = {t for s in self.spans for t in tensors if s.needed.get(t) != s.computed.get(t)}
+        rest = piece.outer % group.outer or group.outer
+        tiles = [(k, count) for k in range(len(self.spans)) for count in {group.outer, rest}]
+        self.bytes = max((self._packed(k, count)[1] for k, count in tiles), default=0) if self._inner.tensors else 0
+
+    def offsets(self, tile: int, samples: int) -> dict[int, int]:
+        """Inner tensor -> its offset, in a tile of a round over so many outer samples."""
+        return self._packed(tile, samples)[0] if self._inner.tensors else {}
+
+    def _packed(self, tile: int, samples: int) -> tuple[dict[int, int], int]:
+        tensors, needed = self._inner.tensors, self.spans[tile].needed
+        rows = self._most or [needed[t][1] - needed[t][0] if t in needed else self._piece.rows(t) for t in tensors]
+        sizes = tuple(count * samples for count in rows)
+        if sizes not in self._known:
+            whole = self._group.begin, self._group.end
+            self._known[sizes] = pack_inner(self._inner, sizes, self._kept, whole)
+        return self._known[sizes]
 
 
 def memory_of(piece: Piece, plan: Plan) -> Memory:
     """The buffers that `trace_of` speaks of."""
     ends = [t.address + t.bytes for t in piece.tensors if t.address is not None]
-    ends += [end for ranges in piece.scratch.values() for _, end in ranges]
-    arena = max(ends, default=0)
-    scratch = max((scratch_offsets(*inside(piece, group))[1] for group in plan), default=0)
+    scratch = 0
+    for group in plan:
+        needed = Scratch(*inside(piece, group)).bytes
+        place = piece.place_of_scratch(group.begin, group.end, needed) if needed else ()
+        ends += [end for _, end in place]
+        scratch = max(scratch, needed)
     count = len(piece.tensors)
-    return Memory((*(t.bytes for t in piece.tensors), arena, scratch), count, count + 1)
+    return Memory((*(t.bytes for t in piece.tensors), max(ends, default=0), scratch), count, count + 1)
 
 
 def trace_of(piece: Piece, plan: Plan) -> Iterator[Access]:
@@ -97,13 +125,12 @@ def trace_of(piece: Piece, plan: Plan) -> Iterator[Access]:
     arena = len(piece.tensors)
     for group in plan:
         local, own = inside(piece, group)
-        offsets, count = scratch_offsets(local, own)
-        place = piece.place_of_scratch(group.begin, group.end, count) if count else ()
-        by_rows = local.ops[own.end - 1].tileable and not local.is_of_samples(own)
-        spans = [spans_of(local, own, k) if by_rows else Spans() for k in range(local.steps(own))]
+        scratch = Scratch(local, own)
+        place = piece.place_of_scratch(group.begin, group.end, scratch.bytes) if scratch.bytes else ()
         for begin in range(0, piece.outer, group.outer):
             samples = begin, min(piece.outer, begin + group.outer)
-            for here, ahead in zip(spans, [*spans[1:], None], strict=True):
+            for k, (here, ahead) in enumerate(zip(scratch.spans, [*scratch.spans[1:], None], strict=True)):
+                offsets = scratch.offsets(k, samples[1] - samples[0])
                 yield from _Tile(local, own, arena, offsets, place, samples, here, ahead).accesses()
 
 
