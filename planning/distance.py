@@ -71,6 +71,8 @@ def missing_share(h: Footprint, t: int, between: Between, limit: float, g: Footp
     g      the next group; None: the end, nothing more is touched
     cost   the items of both groups, and then up to the tiles of both
     """
+    if between.bytes + h.bytes + (g.bytes if g is not None else 0) <= limit:
+        return 0.0
     mine = h.items[t]
     next_items = g.items if g is not None else {}
     goal = next_items.get(wanted)

@@ -34,7 +34,7 @@ class Item(NamedTuple):
 class Footprint:
     """
     halo                 inner tensors of a tile overlap those of the next
-    items                what is in memory, by storage (inner tensors are one item, SCRATCH)
+    items                what is in memory, by storage (inner tensors are one item, SCRATCH); bytes: of all of them
     reads                tensors from outside the group; writes: tensors that outlive it; dying: last touched here
     scratch              bytes of the inner tensors of one tile, as the arena planner packs them
     working_set          bytes of one tile: whole tensors, slices and scratch; what is copied there counts once
@@ -50,6 +50,7 @@ class Footprint:
     tiles: int
     halo: bool
     items: dict[int, Item]
+    bytes: int
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     dying: tuple[int, ...]
@@ -265,6 +266,7 @@ def footprint(body: Body, whole_group: Group, capacity: int, kind: CacheKind, pa
             for t, count in zip(body.inner.tensors, sizes.inner, strict=True)
         ),
         items=items,
+        bytes=sum(item.bytes for item in items.values()),
         reads=body.reads,
         writes=body.writes,
         dying=body.dying,

@@ -182,6 +182,9 @@ class _Search:
         self.gain = MostGain(self.piece, model.machine, baseline, overlap) if self.by_time else None
         self.limit = int(options.occupancy * model.capacity)
         self.crossing = crossing_bytes(self.piece)
+        # The run that is looked at, and its shapes by the kind and the slices of a tile.
+        self._asked = (0, 0)
+        self._made: dict[tuple[bool, int], list[Footprint]] = {}
         # By bytes alone a group must pay for itself: so many bytes, and more for every launch.
         self.fee = max(65536, self.piece.compulsory_bytes() // 10_000)
 
@@ -314,10 +317,18 @@ class _Search:
 
     def _shapes(self, run: Run, way: Way, tiles: int) -> list[Footprint]:
         """Of a run in about so many tiles: what overlaps computed again, and kept."""
+        taken = -(-run.slices(way) // tiles)
+        if self._asked != (run.begin, run.end):
+            self._asked, self._made = (run.begin, run.end), {}
+        key = (way.of_samples, taken)
+        if key not in self._made:
+            self._made[key] = self._shapes_of(run, way, taken)
+        return self._made[key]
+
+    def _shapes_of(self, run: Run, way: Way, taken: int) -> list[Footprint]:
         slices = run.slices(way)
         if slices < 2:
             return []
-        taken = -(-slices // tiles)
         if self.gain is not None:
             rounds = 1 if way.of_samples else self.piece.outer
             if not self.gain.may_pay(run.begin, run.end, rounds * -(-slices // taken)):

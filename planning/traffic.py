@@ -13,7 +13,7 @@ their footprints (footprint.py): everything that does not depend on what ran bef
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .dead import Dead, Range, common_bytes, without
 from .distance import Between, missing_share
@@ -73,6 +73,7 @@ class State:
     touched   tensor -> (depth of the group that touched it last, share of it that memory already has)
     dead      what is written back when it leaves the cache, unless it is overwritten before, or the end comes
     fees      one for each L2 group so far, and one more for each thousand launches in it
+    since     depth -> what was touched behind the group there: many steps lead on from a state, and all ask for it
     """
 
     depth: int
@@ -84,6 +85,7 @@ class State:
     written: float = 0
     seconds: float = 0
     fees: float = 0
+    since: dict[int, Between | None] = field(default_factory=dict[int, Between | None], repr=False)
 
 
 class Model:
@@ -342,18 +344,29 @@ class Model:
         The share of t, last touched by the group at depth `at`, that has left the cache when `shape`, the next group,
         touches `wanted`: t itself, or what overwrites it. Less than 0: scratch.
         """
-        between = self._nothing_between()
-        for s in _back_to(state, at):
-            assert s.shape is not None
-            between.add(s.shape)
-            if between.bytes > self.limit:
-                return 1.0
+        between = self._since(state, at)
+        if between is None:
+            return 1.0
 
         before = _state_at(state, at).shape
         assert before is not None
         storage = self.piece.storage
         ours, theirs = before.scratch_key if t < 0 else storage[t], wanted if wanted < 0 else storage[wanted]
         return missing_share(before, ours, between, self.limit, shape, theirs)
+
+    def _since(self, state: State, at: int) -> Between | None:
+        """What was touched behind the group at depth `at`; None where it is more than the cache holds."""
+        if at not in state.since:
+            between: Between | None = self._nothing_between()
+            for s in _back_to(state, at):
+                assert s.shape is not None
+                assert between is not None
+                between.add(s.shape)
+                if between.bytes > self.limit:
+                    between = None
+                    break
+            state.since[at] = between
+        return state.since[at]
 
     def _nothing_between(self) -> Between:
         return Between(self._items_at, self._arena_bytes)
