@@ -20,7 +20,8 @@ from .machine import Machine
 from .piece import Group, Piece, balanced
 from .rows import MOST_APART, lines_can_be_kept, shares_are_whole, stride
 from .runs import Run, Way
-from .traffic import SAFE, Model, State, Traffic
+from .state import State
+from .traffic import SAFE, Model, Traffic
 
 # A piece whose traffic is this near to its compulsory bytes has nothing to gain.
 NOTHING_TO_GAIN = 1.001

@@ -12,17 +12,19 @@ touched since the last touch of the same bytes (the stack distance), so a plan w
 their footprints (footprint.py): everything that does not depend on what ran before.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from .dead import Dead, Range, common_bytes, without
 from .distance import Between, missing_share
 from .footprint import SCRATCH, Body, Footprint, body_of, footprint
 from .machine import Machine, knows_time, starts, terms
 from .piece import Group, Piece, Plan
+from .state import State, back_to, state_at
 
 # A search credits hits between groups only below this share of the cache: a plan that lives on the last byte is none.
 SAFE = 0.95
+# Footprints that a model keeps, of some 2 KB each: a search may go over its piece twice.
+KEPT = 20_000
 
 
 @dataclass(frozen=True)
@@ -65,29 +67,6 @@ class Traffic:
         return self.read + self.written
 
 
-@dataclass(slots=True)
-class State:
-    """
-    The cache's history after some groups: a chain, newest first.
-
-    touched   tensor -> (depth of the group that touched it last, share of it that memory already has)
-    dead      what is written back when it leaves the cache, unless it is overwritten before, or the end comes
-    fees      one for each L2 group so far, and one more for each thousand launches in it
-    since     depth -> what was touched behind the group there: many steps lead on from a state, and all ask for it
-    """
-
-    depth: int
-    previous: "State | None"
-    shape: Footprint | None
-    touched: dict[int, tuple[int, float]]
-    dead: dict[int, Dead]
-    read: float = 0
-    written: float = 0
-    seconds: float = 0
-    fees: float = 0
-    since: dict[int, Between | None] = field(default_factory=dict[int, Between | None], repr=False)
-
-
 class Model:
     """
     Traffic of plans of one piece on one machine.
@@ -114,9 +93,18 @@ class Model:
         self._items_at: dict[int, tuple[Range, ...]] = {t: (place,) for t, place in self._lying.items()}
         self._arena_bytes = max(ends, default=0)
         self._body: Body | None = None
+        self._shapes: dict[Group, Footprint] = {}
 
     def shape(self, group: Group) -> Footprint:
-        """A group's footprint; the part that all tile sizes share is kept for the next call."""
+        """A group's footprint: the first `KEPT` are kept, and the part that all tile sizes share for the next call."""
+        found = self._shapes.get(group)
+        if found is None:
+            found = self._shape(group)
+            if len(self._shapes) < KEPT:
+                self._shapes[group] = found
+        return found
+
+    def _shape(self, group: Group) -> Footprint:
         body = self._body
         if body is None or not body.is_of(group):
             body = self._body = body_of(self.piece, group)
@@ -264,7 +252,7 @@ class Model:
         written = 0.0
         between = self._nothing_between()
         gone = False
-        for s in _back_to(state, min(at_depth, default=state.depth) - 1):
+        for s in back_to(state, min(at_depth, default=state.depth) - 1):
             assert s.shape is not None
             gone = gone or between.bytes > self.limit
             for u in at_depth.get(s.depth, ()):
@@ -348,7 +336,7 @@ class Model:
         if between is None:
             return 1.0
 
-        before = _state_at(state, at).shape
+        before = state_at(state, at).shape
         assert before is not None
         storage = self.piece.storage
         ours, theirs = before.scratch_key if t < 0 else storage[t], wanted if wanted < 0 else storage[wanted]
@@ -358,7 +346,7 @@ class Model:
         """What was touched behind the group at depth `at`; None where it is more than the cache holds."""
         if at not in state.since:
             between: Between | None = self._nothing_between()
-            for s in _back_to(state, at):
+            for s in back_to(state, at):
                 assert s.shape is not None
                 assert between is not None
                 between.add(s.shape)
@@ -375,18 +363,3 @@ class Model:
 def _left_by(depth: int) -> int:
     """The key, below that of any tensor, of the scratch bytes that the group at a depth left."""
     return SCRATCH - depth
-
-
-def _back_to(state: State, depth: int) -> Iterator[State]:
-    """The states from `state` back to just after the group at `depth`, newest first."""
-    while state.depth > depth:
-        yield state
-        assert state.previous is not None
-        state = state.previous
-
-
-def _state_at(state: State, depth: int) -> State:
-    while state.depth > depth:
-        assert state.previous is not None
-        state = state.previous
-    return state
