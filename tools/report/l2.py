@@ -292,25 +292,35 @@ def _source(value: SSAValue) -> int | None:
 
 def _moved(function: FuncOp, machine: Target, page: int, moved: Sequence[Moved]) -> int:
     """Adds to `moved` what each op moves as the function stands; returns the bytes from and to memory."""
+    from ...dialects.ge.memory import LaunchOp
     from ...planning import judge_parts
+    from ...transforms.l2.judged import is_group
     from ...transforms.l2.replayed import trace_of_function
     from ...transforms.memory.arena import Layout, lay_out
     from ...transforms.memory.ge_bufferize import bufferize
 
     copy = function.clone()
+    grouped = {_tag_of(member) for op in copy.body.block.ops if is_group(op) for member in op.walk()} - {None}
     bufferize(copy)
     lay_out(copy, Layout(alignment=machine.alignment))
-    trace = trace_of_function(copy, machine.l2_bytes, page)
+    launches = (op for op in copy.walk() if isinstance(op, LaunchOp))
+    tiles: dict[Operation, int | None] = {op: tag for op in launches if (tag := _tag_of(op)) in grouped}
+    trace = trace_of_function(copy, machine.l2_bytes, page, tiles)
     parts = trace.by_op()
     counted = judge_parts(
         (accesses for _, accesses in parts), trace.sizes, trace.outputs, machine.l2_bytes, machine.cache, page
     )
     for (op, accesses), memory in zip(parts, counted, strict=True):
-        at = next((part.attributes[TAG].data for part in op.walk() if TAG in part.attributes), None)
+        at = _tag_of(op)
         sums = {write: sum(a.bytes for a in accesses if a.write is write) for write in (False, True)}
         if at is not None:
             moved[at].add(memory, sums[False], sums[True])
     return sum(memory.total for memory in counted)
+
+
+def _tag_of(op: Operation) -> int | None:
+    tags: Iterator[Any] = (part.attributes[TAG] for part in op.walk() if TAG in part.attributes)
+    return next((tag.data for tag in tags), None)
 
 
 def _bound(function: FuncOp) -> int:

@@ -108,7 +108,9 @@ def judged(function: FuncOp, machine: Target, page: int) -> Judged:
         lay_out(copy, Layout(alignment=machine.alignment))
     groups = {at for at, op in enumerate(function.body.block.ops) if is_group(op)}
     launches = (op for op in copy.walk() if isinstance(op, LaunchOp))
-    tiles = {op for op in launches if (mark := _mark_of(op)) is not None and mark.op in groups}
+    tiles: dict[Operation, _Mark] = {
+        op: mark for op in launches if (mark := _mark_of(op)) is not None and mark.op in groups
+    }
     trace = trace_of_function(copy, machine.l2_bytes, page, tiles)
     parts = trace.by_op()
     moved = judge_parts(

@@ -13,7 +13,7 @@ model nor its plans.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, repeat
 from typing import Any, cast
@@ -64,14 +64,17 @@ class Trace:
         return [(op, [access for _, access in run]) for op, run in pairs]
 
 
-def trace_of_function(function: FuncOp, cache_bytes: int, page: int, tiles: Container[Operation] = ()) -> Trace:
+def trace_of_function(
+    function: FuncOp, cache_bytes: int, page: int, tiles: Mapping[Operation, Hashable] | None = None
+) -> Trace:
     """
     What a function on buffers touches; kernels are made for a cache of `cache_bytes`, which counts in pages.
 
-    tiles   launches that are a tile each, wherever they stand: those at borders stand outside of their loop
+    tiles   launches that are a tile each, wherever they stand: those at borders stand outside of their loop; with whose
+            tiles they are, a group's op's
     cost    the runs of bytes that it touches, and the boxes that its kernels ask for
     """
-    replay = _Replay(function, cache_bytes, page, tiles)
+    replay = _Replay(function, cache_bytes, page, tiles or {})
     with no_collector():
         replay.block(function.body.block, {}, False)  # buffers are numbered as they are met
     outputs = [replay.number[a] for a in replay.outputs if a in replay.number]
@@ -121,7 +124,7 @@ class _Replay:
     function: FuncOp
     cache_bytes: int
     page: int
-    tiles: Container[Operation]
+    tiles: Mapping[Operation, Hashable]
     number: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     sizes: list[int] = field(default_factory=list[int])
     places: dict[SSAValue, Place] = field(default_factory=dict[SSAValue, Place])
@@ -219,11 +222,16 @@ class _Replay:
         place, root = self.places.get(value), self.roots.of(value)
         if place is None:
             return
-        dead = self.last.get(root) is op and isinstance(root.owner, SlotOp) and root not in self.kept
+        dead = self._is_last(op, root) and isinstance(root.owner, SlotOp) and root not in self.kept
         begins, length = (place if box is None else place.box(box)).runs()
         self.owners += [op] * len(begins)
         same = repeat(place.buffer), repeat(length), repeat(write), repeat(dead)
         self.accesses += map(Access._make, zip(same[0], begins, *same[1:], strict=False))
+
+    def _is_last(self, op: Operation, root: SSAValue) -> bool:
+        """Whether nobody touches the memory behind an op; each tile of a group's op has its own part of it."""
+        last = self.last.get(root)
+        return last is op or (last is not None and op in self.tiles and self.tiles[op] == self.tiles.get(last))
 
     def _launch(self, op: LaunchOp, at_once: bool) -> None:
         reads = list(dict.fromkeys(zip(op.ins, range(len(op.ins)), strict=True)))

@@ -1,5 +1,10 @@
 """What a function on buffers touches: views are the bytes of the buffer behind them."""
 
+from collections.abc import Hashable
+
+from xdsl.ir import Operation
+
+from gecc.dialects.ge.memory import LaunchOp
 from gecc.dialects.ge.text import parse_module
 from gecc.driver.registry import default_registry
 from gecc.transforms.l2.replayed import Trace, trace_of_function
@@ -76,3 +81,29 @@ func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {{
         return [(a.offset, a.bytes) for a in trace_of_function(function, 1 << 20, 64).accesses]
 
     assert softmax("attributes {ge.kernel_tile = #ge.kernel_tile<axis = 1, size = 4>}") == softmax("")
+
+
+def test_each_tile_of_a_group_has_the_last_word_on_its_part():
+    # 5 samples in tiles of 2: the two in the loop and the last, beside it, each read their rows of %a last.
+    source = """
+func.func @main(%x: tensor<5x64xf32>) -> tensor<5x64xf32> {
+  %a = ge.exp %x : tensor<5x64xf32> -> tensor<5x64xf32>
+  %y = ge.fusion "L2" (%b = %a : tensor<5x64xf32>) -> (tensor<5x64xf32>)
+      tiling #ge.l2_tiling<axes = [0], tile = [2], tiles = 3, weights = resident,
+          working_set = 0, bytes_before = 0, bytes_after = 0, hit_share = 1.0> {
+    %c = ge.sin %b : tensor<5x64xf32> -> tensor<5x64xf32>
+    %d = ge.cos %c : tensor<5x64xf32> -> tensor<5x64xf32>
+    ge.yield %d : tensor<5x64xf32>
+  }
+  func.return %y : tensor<5x64xf32>
+}"""
+    module = parse_module(CONTEXT, source, "test")
+    GeBufferize().apply(CONTEXT, module)
+    (function,) = functions(module)
+    launches = [op for op in function.walk() if isinstance(op, LaunchOp)]
+    names = {op: next(iter(op.body.block.ops)).name for op in launches}
+    tiles: dict[Operation, Hashable] = {op: name for op, name in names.items() if name != "ge.exp"}
+    trace = trace_of_function(function, 1 << 20, 64, tiles)
+    owners = zip(trace.accesses, trace.owners, strict=True)
+    read = [(a.bytes, a.last) for a, op in owners if names.get(op) == "ge.sin" and not a.write]
+    assert read == [(512, True), (512, True), (256, True)]
