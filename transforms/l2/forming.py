@@ -13,12 +13,15 @@ from xdsl.ir import Operation
 from ...dialects.ge.attributes import L2TilingAttr
 from ...dialects.ge.bodies import FusionOp, yielded
 from ...dialects.ge.types import shape_of
-from ...planning import Group, GroupTraffic, Model, Plan
+from ...planning import Group, GroupTraffic, Model, Plan, groups_of
 from ...targets import Target
 from ..fusion.fusion import CannotFuse, fuse, inline
 from ..memory.tiles import tiled
 from ..report import missed
 from .piece import Described
+
+FEW = 64
+"""Groups up to which what one saves is seen in the whole: a walk over all ops for each."""
 
 
 class Formed(NamedTuple):
@@ -32,14 +35,20 @@ class Formed(NamedTuple):
 def form_all(described: Described, plan: Plan, singles: Plan, model: Model, machine: Target) -> list[Formed]:
     """Makes the plan's groups, of which some may turn out not to run in loops."""
     modelled = model.evaluate(plan)
+    few = len(groups_of(plan)) <= FEW
+    alone = () if few else model.evaluate(singles).groups
     formed: list[Formed] = []
     for k in reversed(range(len(plan))):
         group, traffic = plan[k], modelled.groups[k]
         if group.end - group.begin == 1:
             continue
-        # What the group saves shows in the whole: it also leaves the cache to what runs after it.
-        without = [*plan[:k], *singles[group.begin : group.end], *plan[k + 1 :]]
-        saved = model.evaluate(without).total - modelled.total
+        if few:
+            # What the group saves shows in the whole: it also leaves the cache to what runs after it.
+            without = [*plan[:k], *singles[group.begin : group.end], *plan[k + 1 :]]
+            saved = model.evaluate(without).total - modelled.total
+        else:
+            saved = sum(each.read + each.written for each in alone[group.begin : group.end])
+            saved -= traffic.read + traffic.written
         ops = members_of(described, group)
         try:
             fusion = fuse(ops, "L2")
