@@ -200,6 +200,8 @@ class _Search:
                 there += [self.model.step(label, shape) for label in alive]
                 if len(there) > 16 * self.options.labels:
                     labels[shape.group.end] = self._prune(there)
+            for label in alive:
+                label.since.clear()  # its chain lives on, and nobody asks it again
 
         best = min((self.model.finish(label) for label in labels[count]), key=self._cost)
         return _groups_of(best)

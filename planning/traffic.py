@@ -284,6 +284,7 @@ class Model:
             shape = self.shape(group)
             after = self.step(state, shape)
             groups.append(self._report(shape, after.read - state.read, after.written - state.written))
+            state.since.clear()  # nobody goes on from it but this plan
             state = after
         if here != len(self.piece.ops):
             raise ValueError(f"the plan ends at op {here} of {len(self.piece.ops)}")
